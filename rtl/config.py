@@ -1,0 +1,153 @@
+# SPDX-FileCopyrightText: castbag contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""EngineConfig: every size of the machine, stated once, checked once, named by presets."""
+
+from dataclasses import dataclass, fields
+
+WORD_BYTES = 4
+"""Bytes of a binary32 element, and of an entry of the cast table and the row list."""
+
+
+class ConfigError(ValueError):
+    """An impossible engine: the message names the field, its value and what would be right."""
+
+
+def _power_of_two(value: int) -> bool:
+    return value > 0 and value & (value - 1) == 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineConfig:
+    """What an engine is built for. All limits that a batch must respect follow from here.
+
+    Attributes:
+        bus_bits: Data width of the AXI4 port; there is one reduction lane for each 32 bits.
+        address_bits: Width of a byte address.
+        index_bits: Width of a row index: a table has at most `2**index_bits` rows.
+        bag_bits: Width of a bag number: a batch has at most `2**bag_bits` bags.
+        run_length: Pairs that the sorter holds on chip: the most lookups of a batch.
+        max_dim: The most elements of a row.
+        window: Pairs that the interleaver looks ahead.
+        burst_beats: The longest burst.
+        vector_beats: Read data buffered for the vectors being fetched; with the memory's latency
+            it bounds the rate: a port is kept full while `vector_beats` cover the latency.
+        vector_requests: Vectors that may be on their way at a time.
+        optimizers: Optimizers built in.
+    """
+
+    bus_bits: int = 128
+    address_bits: int = 40
+    index_bits: int = 32
+    bag_bits: int = 24
+    run_length: int = 4096
+    max_dim: int = 1024
+    window: int = 512
+    burst_beats: int = 16
+    vector_beats: int = 512
+    vector_requests: int = 128
+    optimizers: tuple[str, ...] = ("sgd",)
+
+    def __post_init__(self):
+        limits = {
+            "bus_bits": (64, 1024),
+            "run_length": (4, 16384),
+            "window": (16, 4096),
+            "burst_beats": (2, 256),
+            "vector_beats": (16, 4096),
+            "vector_requests": (8, 1024),
+        }
+        for name, (low, high) in limits.items():
+            value = getattr(self, name)
+            if not (_power_of_two(value) and low <= value <= high):
+                raise ConfigError(f"{name} = {value}: must be a power of two, {low} to {high}")
+        for name, (low, high) in {
+            "address_bits": (16, 64),
+            "index_bits": (4, 32),
+            "bag_bits": (4, 31),
+            "max_dim": (1, 256 * self.lanes),
+        }.items():
+            value = getattr(self, name)
+            if not low <= value <= high:
+                raise ConfigError(f"{name} = {value}: must be {low} to {high}")
+        if self.vector_beats < 2 * self.burst_beats:
+            raise ConfigError(
+                f"vector_beats = {self.vector_beats}: must hold two bursts of {self.burst_beats}"
+            )
+        if self.burst_beats * self.bus_bytes > 4096:
+            raise ConfigError(
+                f"burst_beats = {self.burst_beats}: a burst of {self.bus_bytes}-byte beats"
+                " must fit in 4096 bytes"
+            )
+        unknown = sorted(set(self.optimizers) - {"sgd"})
+        if unknown:
+            raise ConfigError(f"optimizers: {', '.join(unknown)} unknown; there is sgd")
+
+    @property
+    def bus_bytes(self) -> int:
+        """Bytes of a bus beat."""
+        return self.bus_bits // 8
+
+    @property
+    def lanes(self) -> int:
+        """Elements of a bus beat, and adders of the reduction."""
+        return self.bus_bits // 32
+
+    @property
+    def max_words(self) -> int:
+        """Most bus beats of a row: `ceil(max_dim / lanes)`."""
+        return -(-self.max_dim // self.lanes)
+
+    @property
+    def source_bits(self) -> int:
+        """Width of a casted source: a bag, or a lookup's ordinal in `expand-coalesce`."""
+        return max(self.bag_bits, self.lookup_bits)
+
+    @property
+    def lookup_bits(self) -> int:
+        """Width of a count of lookups, `0 .. run_length`."""
+        return self.run_length.bit_length()
+
+    @property
+    def vector_index_bits(self) -> int:
+        """Width of any vector's index in any table: rows, bags, lookups."""
+        return max(self.index_bits, self.source_bits)
+
+    def words(self, dim: int) -> int:
+        """Bus beats of a row of `dim` elements: its pitch."""
+        return -(-dim // self.lanes)
+
+    def as_dict(self) -> dict:
+        """Plain values, for reports and model keys; `EngineConfig(**d)` gives it back."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+PRESETS: dict[str, EngineConfig] = {
+    # The default of `castbag run`: a mid-size FPGA's AXI port.
+    "base": EngineConfig(),
+    # Tests and formal proofs: every limit is near.
+    "tiny": EngineConfig(
+        bus_bits=64,
+        address_bits=32,
+        index_bits=16,
+        bag_bits=8,
+        run_length=64,
+        max_dim=64,
+        window=64,
+        burst_beats=8,
+        vector_beats=64,
+        vector_requests=16,
+    ),
+    # ULX3S: 16-bit SDR SDRAM, four transfers a bus word.
+    "ulx3s": EngineConfig(bus_bits=64, address_bits=32, index_bits=24, max_dim=512),
+    # One DDR4-3200 rank of the paper's near-memory system: 25.6 GB/s at 800 MHz.
+    "rank": EngineConfig(
+        bus_bits=256, max_dim=2048, run_length=16384, vector_beats=1024, vector_requests=256
+    ),
+}
+
+
+def preset(name: str) -> EngineConfig:
+    """The named preset; an unknown name raises ConfigError that lists those there are."""
+    if name not in PRESETS:
+        raise ConfigError(f"preset {name!r} unknown: there are {', '.join(PRESETS)}")
+    return PRESETS[name]

