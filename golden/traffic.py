@@ -1,0 +1,172 @@
+# SPDX-FileCopyrightText: castbag contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""The bytes that each phase of each dataflow moves over the memory bus, exactly.
+
+Bytes are bus beats times the bus width, in either direction: what a partial beat leaves unused is
+counted too, since it costs the same. Every list and every row starts on a beat of its own.
+
+With the beats of `k` bytes `beats(k) = ceil(k / bus_bytes)` and of a row `C = beats(4 D)`, for `n`
+lookups of which `v` are valid, `B` bags of which `E` have a valid lookup, and `U` unique rows:
+
+    phase      dataflow           reads                    writes
+    forward    all                pairs + v C              B C
+    cast       fused              pairs                    -
+               cast, exp.-coal.   pairs                    beats(4 v) + beats(4 U)
+    expand     exp.-coal.         pairs + E C              v C
+    coalesce   exp.-coal.         beats(4 v) + v C         U C
+    backward   cast               beats(4 v) + v C         U C
+               fused              v C + U C                U C
+    update     cast, exp.-coal.   beats(4 U) + U C + U C   U C
+
+where `pairs = beats(n index_bytes) + beats((B + 1) offset_bytes)`. `terms` gives each summand with
+its reason, `phase_traffic` their sums.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from .batch import Batch
+
+Dataflow = Literal["fused", "cast", "expand-coalesce"]
+Op = Literal["step", "forward", "backward"]
+
+ELEMENT_BYTES = 4
+"""A binary32 number."""
+CAST_BYTES = 4
+"""An entry of the cast table, or of the list of unique rows."""
+
+PHASES: dict[Dataflow, tuple[str, ...]] = {
+    "fused": ("forward", "cast", "backward"),
+    "cast": ("forward", "cast", "backward", "update"),
+    "expand-coalesce": ("forward", "cast", "expand", "coalesce", "update"),
+}
+"""The phases of a whole step, in order."""
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """The bytes of a phase."""
+
+    bytes_read: int
+    bytes_written: int
+
+
+@dataclass(frozen=True)
+class Term:
+    """One stream of a phase: so many beats, in one direction, for one reason."""
+
+    phase: str
+    direction: Literal["read", "write"]
+    beats: int
+    reason: str
+
+
+def phase_traffic(
+    batch: Batch,
+    *,
+    dim: int,
+    bus_bytes: int,
+    index_bytes: int,
+    offset_bytes: int,
+    dataflow: Dataflow,
+    op: Op = "step",
+) -> dict[str, Traffic]:
+    """The traffic of every phase of `op` in `dataflow`, in phase order.
+
+    A row has `dim` elements; an index takes `index_bytes` and an offset `offset_bytes` (4 or 8)
+    of memory; the bus moves `bus_bytes`, a power of two, a beat. Operation `forward` has that
+    phase alone, `backward` all but it.
+
+    Raises `ValueError` for a size or name that is none of these.
+    """
+    if dataflow not in PHASES:
+        raise ValueError(f"dataflow is {dataflow!r}; it must be one of {', '.join(PHASES)}")
+    if op not in ("step", "forward", "backward"):
+        raise ValueError(f"op is {op!r}; it must be 'step', 'forward' or 'backward'")
+    moved = {phase: {"read": 0, "write": 0} for phase in PHASES[dataflow]}
+    for term in terms(
+        batch,
+        dim=dim,
+        bus_bytes=bus_bytes,
+        index_bytes=index_bytes,
+        offset_bytes=offset_bytes,
+        dataflow=dataflow,
+    ):
+        moved[term.phase][term.direction] += term.beats * bus_bytes
+    return {
+        phase: Traffic(bytes_read=total["read"], bytes_written=total["write"])
+        for phase, total in moved.items()
+        if op == "step" or (op == "forward") == (phase == "forward")
+    }
+
+
+def terms(
+    batch: Batch,
+    *,
+    dim: int,
+    bus_bytes: int,
+    index_bytes: int,
+    offset_bytes: int,
+    dataflow: Dataflow,
+) -> Iterator[Term]:
+    """The streams of a whole step in `dataflow`, in phase order; arguments as `phase_traffic`."""
+    if dim < 1:
+        raise ValueError(f"dim is {dim}; a row has 1 element or more")
+    if bus_bytes < 1 or bus_bytes & (bus_bytes - 1):
+        raise ValueError(f"bus_bytes is {bus_bytes}; it must be a power of two")
+    if index_bytes not in (4, 8):
+        raise ValueError(f"index_bytes is {index_bytes}; it must be 4 or 8")
+    if offset_bytes not in (4, 8):
+        raise ValueError(f"offset_bytes is {offset_bytes}; it must be 4 or 8")
+
+    def beats(size: int) -> int:
+        return -(-size // bus_bytes)
+
+    row = beats(dim * ELEMENT_BYTES)
+    valid = batch.lookups - batch.dropped
+    filled_bags = np.unique(batch.bag_of[batch.valid]).size
+    unique_rows = np.unique(batch.indices[batch.valid]).size
+
+    indices = beats(batch.lookups * index_bytes)
+    offsets = beats((batch.bags + 1) * offset_bytes)
+    cast_table = beats(valid * CAST_BYTES)
+    row_list = beats(unique_rows * CAST_BYTES)
+
+    yield Term("forward", "read", indices, "indices: dropped lookups are seen, too")
+    yield Term("forward", "read", offsets, "offsets: B + 1, the last one tells n")
+    yield Term("forward", "read", valid * row, "rows: one a valid lookup")
+    yield Term("forward", "write", batch.bags * row, "pooled vectors: one a bag, empty or not")
+
+    yield Term("cast", "read", indices, "indices again: to be sorted")
+    yield Term("cast", "read", offsets, "offsets again: the pairs' bags")
+    if dataflow != "fused":  # fused sends the cast straight on to its consumer
+        yield Term("cast", "write", cast_table, "cast table: one entry a valid lookup")
+        yield Term("cast", "write", row_list, "unique rows, for the update")
+
+    if dataflow == "fused":
+        yield Term("backward", "read", valid * row, "gradients: one a valid lookup, by row")
+        yield Term("backward", "read", unique_rows * row, "rows to update: each once")
+        yield Term("backward", "write", unique_rows * row, "updated rows: each once")
+        return
+
+    if dataflow == "cast":
+        yield Term("backward", "read", cast_table, "cast table")
+        yield Term("backward", "read", valid * row, "gradients: one a valid lookup, by row")
+        yield Term("backward", "write", unique_rows * row, "coalesced gradient")
+    else:
+        yield Term("expand", "read", indices, "indices again: which lookups are valid")
+        yield Term("expand", "read", offsets, "offsets again: how often to copy each gradient")
+        yield Term("expand", "read", filled_bags * row, "gradients: once a bag with a valid lookup")
+        yield Term("expand", "write", valid * row, "expanded gradients: a copy a valid lookup")
+        yield Term("coalesce", "read", cast_table, "cast table: the order by row")
+        yield Term("coalesce", "read", valid * row, "expanded gradients, in that order")
+        yield Term("coalesce", "write", unique_rows * row, "coalesced gradient")
+
+    yield Term("update", "read", row_list, "unique rows")
+    yield Term("update", "read", unique_rows * row, "coalesced gradient")
+    yield Term("update", "read", unique_rows * row, "rows to update")
+    yield Term("update", "write", unique_rows * row, "updated rows")
