@@ -1,0 +1,226 @@
+# SPDX-FileCopyrightText: castbag contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""CommandReader: a descriptor's words become a command that is known to be legal."""
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from ..config import WORD_BYTES, EngineConfig
+from ..layouts import REQUEST_BITS
+from .map import DESCRIPTOR, DESCRIPTOR_WORDS, Dataflow, Error, Mode, Optimizer, field
+
+ADDRESSES = tuple(entry.name for entry in DESCRIPTOR if entry.word >= field("indices").word)
+"""Names of the descriptor's address fields."""
+
+LATENCY = 4 * len(ADDRESSES) + 4
+"""Cycles from a descriptor's last word to the verdict on a legal one."""
+
+
+class CommandLayout(data.StructLayout):
+    """A command as the engine uses it; the names are those of the descriptor's fields."""
+
+    def __init__(self, config: EngineConfig):
+        super().__init__(
+            {
+                "forward": 1,
+                "backward": 1,
+                "dataflow": Dataflow,
+                "optimizer": Optimizer,
+                "mode": Mode,
+                "wide_indices": 1,
+                "wide_offsets": 1,
+                "ignore_bounds": 1,
+                "has_padding": 1,
+                "lookups": config.lookup_bits,
+                "bags": config.bag_bits + 1,
+                "dim": range(config.max_dim + 1),
+                "rows": config.index_bits + 1,
+                "padding_index": config.index_bits,
+                "learning_rate": 32,
+                **dict.fromkeys(ADDRESSES, config.address_bits),
+                "words": REQUEST_BITS,  # derived: bus beats of a row
+            }
+        )
+
+
+class CommandReader(wiring.Component):
+    """Takes a descriptor's words and judges it: each field, then each buffer's extent.
+
+    A field must fit the engine's limits, addresses must lie on a beat, unused bits must be 0: else
+    the error is FIELD, at the first wrong word. Then every buffer that the command will use must
+    end inside the address space: else it is EXTENT, at the word of the first such buffer's
+    address. So no unit behind needs to check an address, and none can write outside.
+
+    Latency: `LATENCY` cycles from the last word to `done`; what is wrong is known sooner.
+
+    Members:
+        start: A descriptor is about to come; forgets the last one.
+        i: Its words, one a payload, in order.
+        command: The command; holds until the next start.
+        done: It has been judged, and is legal.
+        error: Code of what is wrong with it, else 0.
+        position: The word that is wrong.
+    """
+
+    start: Signal
+    i: stream.Interface
+    command: data.View
+    done: Signal
+    error: Signal
+    position: Signal
+
+    def __init__(self, config: EngineConfig):
+        self.config = config
+        super().__init__(
+            {
+                "start": In(1),
+                "i": In(stream.Signature(64)),
+                "command": Out(CommandLayout(config)),
+                "done": Out(1),
+                "error": Out(Error),
+                "position": Out(8),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        count = Signal(range(DESCRIPTOR_WORDS + 1))
+        wrong = Signal(DESCRIPTOR_WORDS)  # words known to be illegal
+        with m.If(self.i.valid & self.i.ready):
+            m.d.sync += count.eq(count + 1)
+            with m.Switch(count):
+                for word in range(DESCRIPTOR_WORDS):
+                    with m.Case(word):
+                        self._store(m, word, wrong)
+        m.d.comb += self.i.ready.eq(1)
+        with m.If(self.start):
+            m.d.sync += [count.eq(0), wrong.eq(0)]
+
+        index = Signal(range(len(ADDRESSES)))  # buffer under judgement
+        buffer = self._buffer(m, index)
+        with m.FSM():
+            with m.State("receive words"):
+                with m.If(~self.start & (count == DESCRIPTOR_WORDS)):
+                    m.next = "judge fields"
+            with m.State("judge fields"):
+                m.d.sync += self.command.words.eq(
+                    (self.command.dim + (self.config.lanes - 1)) >> exact_log2(self.config.lanes)
+                )
+                for word, fault in self._field_faults():
+                    with m.If(fault):
+                        m.d.sync += wrong[word].eq(1)
+                m.next = "find first fault"
+            with m.State("find first fault"):
+                m.next = "choose buffer"
+                with m.If(wrong.any()):
+                    m.d.sync += self.error.eq(Error.FIELD)
+                    m.next = "judged"
+                for word in reversed(range(DESCRIPTOR_WORDS)):
+                    with m.If(wrong[word]):
+                        m.d.sync += self.position.eq(word)
+            self._judge_extents(m, index, *buffer)
+            with m.State("judged"):
+                m.d.comb += self.done.eq(self.error == Error.NONE)
+                with m.If(self.start):
+                    m.d.sync += self.error.eq(Error.NONE)
+                    m.next = "receive words"
+        return m
+
+    def _store(self, m: Module, word: int, wrong: Signal) -> None:
+        """Keep the parts of one descriptor word; note bits that no field of ours can hold."""
+        used = 0
+        for entry in DESCRIPTOR:
+            part = 32 * (word - entry.word)  # lowest bit of the field that this word holds
+            if not 0 <= part < entry.bits:
+                continue
+            target = self.command[entry.name]
+            bits = Value.cast(target)
+            width = max(0, min(len(bits) - part, 32, entry.bits - part))
+            m.d.sync += bits[part : part + width].eq(self.i.payload[entry.low :][:width])
+            used |= ((1 << width) - 1) << entry.low
+        unused = [bit for bit in range(32) if not used >> bit & 1]
+        if unused:
+            m.d.sync += wrong[word].eq(Cat(self.i.payload[bit] for bit in unused).any())
+
+    def _field_faults(self) -> list:
+        """(word, condition) of all values that a field can hold and that are illegal."""
+        config, command = self.config, self.command
+        beat_bits = exact_log2(config.bus_bytes)
+        built_in = [Optimizer[name.upper()] for name in config.optimizers]
+        faults = [
+            ("forward", ~(command.forward | command.backward)),
+            ("dataflow", ~_one_of(command.dataflow, Dataflow)),
+            ("optimizer", ~_one_of(command.optimizer, built_in)),
+            ("mode", ~_one_of(command.mode, Mode)),
+            ("lookups", command.lookups > config.run_length),
+            ("bags", command.bags > 1 << config.bag_bits),
+            ("dim", (command.dim == 0) | (command.dim > config.max_dim)),
+            ("rows", command.rows > 1 << config.index_bits),
+            ("padding_index", command.has_padding & (command.padding_index >= command.rows)),
+            *((name, command[name][:beat_bits].any()) for name in ADDRESSES),
+        ]
+        return [(field(name).word, fault) for name, fault in faults]
+
+    def _buffer(self, m: Module, index: Signal):
+        """Of buffer `index`: whether it is used, its entries, bytes of one, address, word."""
+        config, command = self.config, self.command
+        row = command.words << exact_log2(config.bus_bytes)
+        index_bytes = Mux(command.wide_indices, 2 * WORD_BYTES, WORD_BYTES)
+        offset_bytes = Mux(command.wide_offsets, 2 * WORD_BYTES, WORD_BYTES)
+        kept = command.backward & (command.dataflow != Dataflow.FUSED)
+        copied = command.backward & (command.dataflow == Dataflow.EXPAND_COALESCE)
+        always, word = Const(1), Const(WORD_BYTES)
+        buffers = {
+            "indices": (always, command.lookups, index_bytes),
+            "offsets": (always, command.bags + 1, offset_bytes),
+            "table": (always, command.rows, row),
+            "gradient": (command.backward, command.bags, row),
+            "pooled": (command.forward, command.bags, row),
+            "coalesced": (kept, command.lookups, row),
+            "cast_table": (kept, command.lookups, word),
+            "unique_rows": (kept, command.lookups, word),
+            "expanded": (copied, command.lookups, row),
+        }
+        assert tuple(buffers) == ADDRESSES
+        columns = [
+            *zip(*buffers.values(), strict=True),
+            [command[name] for name in ADDRESSES],
+            [Const(field(name).word) for name in ADDRESSES],
+        ]
+        chosen = [Signal(max(len(value) for value in values)) for values in columns]
+        with m.Switch(index):
+            for number, values in enumerate(zip(*columns, strict=True)):
+                with m.Case(number):
+                    m.d.comb += [one.eq(value) for one, value in zip(chosen, values, strict=True)]
+        return chosen
+
+    def _judge_extents(self, m: Module, index, used, entries, pitch, address, word) -> None:
+        """States that go through the buffers: each must end inside the address space."""
+        factors = Signal.like(entries), Signal.like(pitch)
+        extent = Signal(len(entries) + len(pitch))
+        end = Signal(max(len(extent), len(address)) + 1)
+        with m.State("choose buffer"):
+            m.d.sync += [factors[0].eq(entries), factors[1].eq(pitch)]
+            m.next = "multiply"
+        with m.State("multiply"):
+            m.d.sync += extent.eq(factors[0] * factors[1])
+            m.next = "add address"
+        with m.State("add address"):
+            m.d.sync += end.eq(extent + address)
+            m.next = "compare end"
+        with m.State("compare end"):
+            m.d.sync += index.eq(index + 1)
+            m.next = "choose buffer"
+            outside = used & (end > 1 << self.config.address_bits)
+            with m.If(outside | (index == len(ADDRESSES) - 1)):
+                m.d.sync += index.eq(0)
+                m.next = "judged"
+            with m.If(outside):
+                m.d.sync += [self.error.eq(Error.EXTENT), self.position.eq(word)]
+
+
+def _one_of(value, members):
+    """Whether `value` is one of the numbers in `members`."""
+    return Cat(value == member for member in members).any()

@@ -1,0 +1,111 @@
+# SPDX-FileCopyrightText: castbag contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""RegisterFile: the registers of the map behind an AXI4-Lite port."""
+
+from amaranth.hdl import Const, Module, Mux, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ..axi import OKAY, AXI4LiteSignature
+from .map import REGISTER_SPACE, REGISTERS, Register
+
+ADDRESS_BITS = (REGISTER_SPACE - 1).bit_length()
+
+
+class RegisterFile(wiring.Component):
+    """Every register of `map.REGISTERS` at its offset; what it is made of is another's affair.
+
+    A read gives the word at the address rounded down to 4, or 0 where there is no register.
+    A write sets the bytes that are strobed; one to a read-only register or to none is answered
+    OKAY and does nothing. One access at a time each way, answered 2 cycles after its address, or
+    after its data, if those come later. The halves of a wide register are two accesses.
+
+    Members, by the access of a register NAME:
+        NAME (ro, w1c): In, its value.
+        NAME (rw): Out, its value; 0 after reset.
+        NAME_clear (w1c): Out, pulse: the bits that were written as 1.
+    """
+
+    bus: wiring.PureInterface
+
+    def __init__(self):
+        members = {"bus": In(AXI4LiteSignature(address_bits=ADDRESS_BITS))}
+        for entry in REGISTERS:
+            width = 64 if entry.wide else 32
+            members[entry.name] = Out(width) if entry.access == "rw" else In(width)
+            if entry.access == "w1c":
+                members[f"{entry.name}_clear"] = Out(width)
+        super().__init__(members)
+
+    def value(self, entry: Register) -> Signal:
+        """The member that holds the register."""
+        return getattr(self, entry.name)
+
+    def elaborate(self, platform):
+        m = Module()
+        self._reads(m)
+        self._writes(m)
+        return m
+
+    def _words(self):
+        """(offset, register, its part) of each 32-bit word."""
+        for entry in REGISTERS:
+            for part in range(2 if entry.wide else 1):
+                yield entry.offset + 4 * part, entry, slice(32 * part, 32 * part + 32)
+
+    def _reads(self, m: Module) -> None:
+        bus = self.bus
+        address = Signal(ADDRESS_BITS)
+        taken = Signal()  # an address waits for its data
+        m.d.comb += [bus.arready.eq(~taken & ~bus.rvalid), bus.rresp.eq(OKAY)]
+        with m.If(bus.arvalid & bus.arready):
+            m.d.sync += [address.eq(bus.araddr), taken.eq(1)]
+        words = {offset >> 2: self.value(entry)[part] for offset, entry, part in self._words()}
+        with m.If(taken):
+            m.d.sync += [taken.eq(0), bus.rvalid.eq(1), bus.rdata.eq(_select(words, address[2:]))]
+        with m.If(bus.rvalid & bus.rready):
+            m.d.sync += bus.rvalid.eq(0)
+
+    def _writes(self, m: Module) -> None:
+        bus = self.bus
+        address, data, strobe = Signal(ADDRESS_BITS), Signal(32), Signal(4)
+        have_address, have_data = Signal(), Signal()
+        both = have_address & have_data
+        m.d.comb += [
+            bus.awready.eq(~have_address & ~bus.bvalid),
+            bus.wready.eq(~have_data & ~bus.bvalid),
+            bus.bresp.eq(OKAY),
+        ]
+        with m.If(bus.awvalid & bus.awready):
+            m.d.sync += [address.eq(bus.awaddr), have_address.eq(1)]
+        with m.If(bus.wvalid & bus.wready):
+            m.d.sync += [data.eq(bus.wdata), strobe.eq(bus.wstrb), have_data.eq(1)]
+        with m.If(both):
+            m.d.sync += [have_address.eq(0), have_data.eq(0), bus.bvalid.eq(1)]
+        with m.If(bus.bvalid & bus.bready):
+            m.d.sync += bus.bvalid.eq(0)
+
+        for offset, entry, part in self._words():
+            chosen = both & (address[2:] == offset >> 2)
+            for byte in range(4):
+                bits = data.word_select(byte, 8)
+                written = chosen & strobe[byte]
+                place = slice(part.start + 8 * byte, part.start + 8 * byte + 8)
+                if entry.access == "rw":
+                    with m.If(written):
+                        m.d.sync += self.value(entry)[place].eq(bits)
+                elif entry.access == "w1c":
+                    clear = getattr(self, f"{entry.name}_clear")
+                    m.d.comb += clear[place].eq(bits & written.replicate(8))
+
+
+def _select(words: dict[int, Value], index: Value, first: int = 0) -> Value:
+    """The word of number `first + index`, 0 where there is none.
+
+    A tree of two-way choices: a switch over all words became three times as large on ECP5.
+    """
+    if len(index) == 0:
+        return words.get(first, Const(0, 32))
+    below, top = index[:-1], index[-1]
+    upper = _select(words, below, first + (1 << len(below)))
+    return Mux(top, upper, _select(words, below, first))

@@ -1,0 +1,235 @@
+# SPDX-FileCopyrightText: castbag contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Sequencer: takes commands from the ring and leads the datapath through their phases."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from ..config import EngineConfig
+from ..datapath import Activity
+from .command import CommandLayout
+from .map import DESCRIPTOR_BYTES, Dataflow, Error, Phase
+
+SLOT_BITS = 16
+"""Width of a slot number of the ring."""
+
+
+class Sequencer(wiring.Component):
+    """Takes the commands of the ring, in order, one at a time, each through its phases.
+
+        fetch the descriptor -> forward, cast beside it -> expand -> backward -> update -> next
+
+    A phase begins in the cycle after the one before it is done; expand needs no cast, backward
+    waits for it. A fault in any phase, or in the descriptor, ends the command: the port is
+    halted, what is on its way is awaited, the datapath is reset. The ring stands still until
+    the host acknowledges the error; then the next command is taken.
+
+    Members:
+        run: Take commands.
+        ring_base, ring_last, tail: The ring: address, last slot, slot behind the last command.
+        head: Slot of the next command.
+        acknowledge: Pulse: go on after an error.
+        command, command_done, command_fault, command_position: From the command reader.
+        done, cast_done, fault, position, cast_fault, idle: From the datapath.
+        command_start, activity, start, cast_start, descriptor, halt, clear: To the datapath.
+        running, active: For the counters: a command runs; phase p of it does.
+        busy: A command is being fetched or run.
+        error, error_position, error_phase: Of the command that failed, until acknowledged.
+        finished, failed: Pulse: a command ended well, or not.
+    """
+
+    run: Signal
+    ring_base: Signal
+    ring_last: Signal
+    tail: Signal
+    head: Signal
+    acknowledge: Signal
+    command: data.View
+    command_done: Signal
+    command_fault: Signal
+    command_position: Signal
+    done: Signal
+    cast_done: Signal
+    fault: Signal
+    position: Signal
+    cast_fault: Signal
+    idle: Signal
+    command_start: Signal
+    activity: Signal
+    start: Signal
+    cast_start: Signal
+    descriptor: Signal
+    halt: Signal
+    clear: Signal
+    running: Signal
+    active: Signal
+    busy: Signal
+    error: Signal
+    error_position: Signal
+    error_phase: Signal
+    finished: Signal
+    failed: Signal
+
+    def __init__(self, config: EngineConfig):
+        self.config = config
+        super().__init__(
+            {
+                "run": In(1),
+                "ring_base": In(config.address_bits),
+                "ring_last": In(SLOT_BITS),
+                "tail": In(SLOT_BITS),
+                "head": Out(SLOT_BITS),
+                "acknowledge": In(1),
+                "command": In(CommandLayout(config)),
+                "command_done": In(1),
+                "command_fault": In(Error),
+                "command_position": In(8),
+                "done": In(1),
+                "cast_done": In(1),
+                "fault": In(Error),
+                "position": In(64),
+                "cast_fault": In(1),
+                "idle": In(1),
+                "command_start": Out(1),
+                "activity": Out(Activity),
+                "start": Out(1),
+                "cast_start": Out(1),
+                "descriptor": Out(config.address_bits),
+                "halt": Out(1),
+                "clear": Out(1),
+                "running": Out(1),
+                "active": Out(len(Phase)),
+                "busy": Out(1),
+                "error": Out(Error),
+                "error_position": Out(64),
+                "error_phase": Out(Phase),
+                "finished": Out(1),
+                "failed": Out(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        command = self.command
+        entering = Signal()  # the first cycle of a state
+        casting = Signal()  # the cast has begun and was not done
+        cast_over = ~casting | self.cast_done
+        kept = command.dataflow != Dataflow.FUSED
+        copies = command.dataflow == Dataflow.EXPAND_COALESCE
+        next_slot = Mux(self.head == self.ring_last, 0, self.head + 1)
+
+        def go(state: str) -> None:
+            m.next = state
+            m.d.sync += entering.eq(1)
+
+        def backward_once_casted() -> None:
+            go("await cast")
+            with m.If(cast_over):
+                go("backward")
+
+        def stop_on_fault(phase: Phase) -> None:
+            """The last word in a state: whatever else it decided, a fault ends the command."""
+            with m.If(~entering & (self.command_fault != Error.NONE)):
+                m.d.sync += [
+                    self.error.eq(self.command_fault),
+                    self.error_position.eq(self.command_position),
+                    self.error_phase.eq(phase),
+                ]
+                go("halt")
+            with m.If(self.fault != Error.NONE):
+                m.d.sync += [
+                    self.error.eq(self.fault),
+                    self.error_position.eq(self.position),
+                    self.error_phase.eq(Mux(self.cast_fault, Phase.CAST, phase)),
+                ]
+                go("halt")
+
+        def run_phase(phase: Phase, activity: Activity):
+            """Lead the main path through a phase; gives the condition of its end."""
+            m.d.comb += [
+                self.activity.eq(activity),
+                self.start.eq(entering),
+                self.running.eq(1),
+                self.active[phase].eq(1),
+            ]
+            return ~entering & self.done
+
+        m.d.sync += entering.eq(0)
+        m.d.comb += [
+            self.descriptor.eq(self.ring_base + (self.head << exact_log2(DESCRIPTOR_BYTES))),
+            self.active[Phase.CAST].eq(self.cast_start | casting),
+        ]
+        with m.If(self.cast_start):
+            m.d.sync += casting.eq(1)
+        with m.Elif(self.cast_done):
+            m.d.sync += casting.eq(0)
+
+        with m.FSM() as fsm:
+            with m.State("await command"):
+                with m.If(self.run & (self.head != self.tail)):
+                    go("fetch descriptor")
+            with m.State("fetch descriptor"):
+                m.d.comb += [
+                    self.activity.eq(Activity.COMMAND),
+                    self.start.eq(entering),
+                    self.command_start.eq(entering),
+                ]
+                with m.If(~entering & self.command_done):
+                    go("begin cast")
+                    with m.If(command.forward):
+                        go("forward")
+                stop_on_fault(Phase.FORWARD)
+            with m.State("forward"):
+                m.d.comb += self.cast_start.eq(entering & command.backward)
+                with m.If(run_phase(Phase.FORWARD, Activity.FORWARD)):
+                    with m.If(~command.backward):
+                        go("finish")
+                    with m.Elif(copies):
+                        go("expand")
+                    with m.Else():
+                        backward_once_casted()
+                stop_on_fault(Phase.FORWARD)
+            with m.State("begin cast"):
+                m.d.comb += [self.running.eq(1), self.cast_start.eq(1)]
+                go("await cast")
+                with m.If(copies):
+                    go("expand")
+            with m.State("expand"):
+                with m.If(run_phase(Phase.EXPAND, Activity.EXPAND)):
+                    backward_once_casted()
+                stop_on_fault(Phase.EXPAND)
+            with m.State("await cast"):
+                m.d.comb += self.running.eq(1)
+                with m.If(cast_over):
+                    go("backward")
+                stop_on_fault(Phase.CAST)
+            with m.State("backward"):
+                with m.If(run_phase(Phase.BACKWARD, Activity.BACKWARD)):
+                    go("finish")
+                    with m.If(kept):
+                        go("update")
+                stop_on_fault(Phase.BACKWARD)
+            with m.State("update"):
+                with m.If(run_phase(Phase.UPDATE, Activity.UPDATE)):
+                    go("finish")
+                stop_on_fault(Phase.UPDATE)
+            with m.State("finish"):
+                m.d.comb += self.finished.eq(1)
+                m.d.sync += self.head.eq(next_slot)
+                go("await command")
+            with m.State("halt"):
+                m.d.comb += self.halt.eq(1)
+                with m.If(~entering & self.idle):
+                    go("reset datapath")
+            with m.State("reset datapath"):
+                m.d.comb += [self.halt.eq(1), self.clear.eq(1), self.failed.eq(1)]
+                m.d.sync += [casting.eq(0), self.head.eq(next_slot)]
+                go("stopped")
+            with m.State("stopped"):
+                with m.If(self.acknowledge):
+                    m.d.sync += self.error.eq(Error.NONE)
+                    go("await command")
+        m.d.comb += self.busy.eq(~fsm.ongoing("await command") & ~fsm.ongoing("stopped"))
+        return m

@@ -1,0 +1,41 @@
+# SPDX-FileCopyrightText: castbag contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The engine as a Verilog module for other people's designs."""
+
+from amaranth.hdl import Module, Signal, Value
+from amaranth.lib.wiring import Out
+
+from .config import EngineConfig
+from .engine import Engine
+from .verilog import to_verilog
+
+
+def emit_engine(config: EngineConfig, *, trace: bool = False) -> str:
+    """Verilog of the engine as module `castbag`, its ports named as AXI names them.
+
+    `clk`, `rst`; `m_axi_*` to memory; `s_axil_*` for registers; `interrupt`. With `trace`, for
+    benches, also `trace_valid`, `trace_target`, `trace_data`, `trace_end`: the words of
+    coalesced gradients as they leave the reduction.
+    """
+    top = Module()
+    top.submodules.engine = engine = Engine(config)
+    ports = []
+
+    def port(name: str, inner: Value, *, output: bool) -> None:
+        outer = Signal(len(inner), name=name)
+        top.d.comb += outer.eq(inner) if output else inner.eq(outer)
+        ports.append(outer)
+
+    for prefix, bus in (
+        ("m_axi", engine.read),
+        ("m_axi", engine.write),
+        ("s_axil", engine.control),
+    ):
+        for (name,), member, signal in bus.signature.flatten(bus):
+            port(f"{prefix}_{name}", signal, output=member.flow is Out)
+    port("interrupt", engine.interrupt, output=True)
+    if trace:
+        port("trace_valid", engine.trace_valid, output=True)
+        for name in ("target", "data", "end"):
+            port(f"trace_{name}", Value.cast(engine.trace[name]), output=True)
+    return to_verilog(top, name="castbag", ports=ports)

@@ -1,0 +1,142 @@
+# SPDX-FileCopyrightText: castbag contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Engine: the whole machine, with an AXI4 port to memory and AXI4-Lite registers."""
+
+from amaranth.hdl import Cat, Module, ResetInserter, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from .axi import AXI4LiteSignature, AXI4ReadSignature, AXI4WriteSignature
+from .config import EngineConfig
+from .control.command import CommandReader
+from .control.counters import Counters
+from .control.map import IDENTITY, VERSION, Error, Optimizer, Phase
+from .control.registers import ADDRESS_BITS, RegisterFile
+from .control.sequencer import Sequencer
+from .datapath import Datapath
+from .layouts import VectorWordLayout
+
+
+class Engine(wiring.Component):
+    """Runs the commands of a descriptor ring in memory: training steps of embedding tables.
+
+        registers -> sequencer -> datapath <-> memory
+                         ^           |
+                       command <- descriptor
+
+    The map of registers and descriptors is `control/map.py`. Host's part: write the table, the
+    batch and descriptors to memory, set RING_BASE, RING_SIZE and TAIL, set CONTROL to 1; await
+    the interrupt (or poll HEAD), read results and counters.
+
+    Members:
+        read, write: AXI4 manager.
+        control: AXI4-Lite subordinate.
+        interrupt: An enabled event is pending.
+        trace, trace_valid: Words of coalesced gradients as they leave the reduction, for
+            benches; leave it open elsewhere.
+    """
+
+    read: wiring.PureInterface
+    write: wiring.PureInterface
+    control: wiring.PureInterface
+    interrupt: Signal
+    trace: data.View
+    trace_valid: Signal
+
+    def __init__(self, config: EngineConfig):
+        self.config = config
+        bus = {"address_bits": config.address_bits, "data_bits": config.bus_bits}
+        super().__init__(
+            {
+                "read": Out(AXI4ReadSignature(**bus)),
+                "write": Out(AXI4WriteSignature(**bus)),
+                "control": In(AXI4LiteSignature(address_bits=ADDRESS_BITS)),
+                "interrupt": Out(1),
+                "trace": Out(VectorWordLayout(config)),
+                "trace_valid": Out(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        datapath = Datapath(self.config)
+        m.submodules.registers = registers = RegisterFile()
+        m.submodules.command = command = CommandReader(self.config)
+        m.submodules.sequencer = sequencer = Sequencer(self.config)
+        m.submodules.counters = counters = Counters()
+        m.submodules.datapath = ResetInserter(sequencer.clear)(datapath)
+        connect(m, flipped(self.control), registers.bus)
+        connect(m, datapath.read, flipped(self.read))
+        connect(m, datapath.write, flipped(self.write))
+        connect(m, datapath.words, command.i)
+        m.d.comb += [
+            self.trace.eq(datapath.trace),
+            self.trace_valid.eq(datapath.trace_valid),
+            # The datapath and what it is told.
+            datapath.command.eq(command.command),
+            datapath.descriptor.eq(sequencer.descriptor),
+            datapath.activity.eq(sequencer.activity),
+            datapath.start.eq(sequencer.start),
+            datapath.cast_start.eq(sequencer.cast_start),
+            datapath.halt.eq(sequencer.halt),
+            command.start.eq(sequencer.command_start),
+            # What the sequencer learns.
+            sequencer.command.eq(command.command),
+            sequencer.command_done.eq(command.done),
+            sequencer.command_fault.eq(command.error),
+            sequencer.command_position.eq(command.position),
+            sequencer.done.eq(datapath.done),
+            sequencer.cast_done.eq(datapath.cast_done),
+            sequencer.fault.eq(datapath.fault),
+            sequencer.position.eq(datapath.position),
+            sequencer.cast_fault.eq(datapath.cast_fault),
+            sequencer.idle.eq(datapath.idle),
+            counters.clear.eq(sequencer.command_start),
+            counters.running.eq(sequencer.running),
+            counters.active.eq(sequencer.active),
+            counters.read_beat.eq(datapath.read_beat),
+            counters.write_beat.eq(datapath.write_beat),
+            counters.cast_read_beat.eq(datapath.cast_read_beat),
+            counters.cast_write_beats.eq(datapath.cast_write_beats),
+        ]
+        self._registers(m, registers, sequencer, datapath, counters)
+        return m
+
+    def _registers(self, m: Module, registers, sequencer, datapath, counters) -> None:
+        """What the registers show, and what they set."""
+        config = self.config
+        optimizers = sum(1 << Optimizer[name.upper()] for name in config.optimizers)
+        events = Cat(sequencer.finished, sequencer.failed)
+        pending = Signal(len(events))
+        m.d.sync += pending.eq((pending & ~registers.IRQ_clear) | events)
+        m.d.comb += [
+            registers.IDENTITY.eq(IDENTITY),
+            registers.VERSION.eq(VERSION),
+            registers.BUS_BYTES.eq(config.bus_bytes),
+            registers.ADDRESS_BITS.eq(config.address_bits),
+            registers.INDEX_BITS.eq(config.index_bits),
+            registers.BAG_BITS.eq(config.bag_bits),
+            registers.MAX_LOOKUPS.eq(config.run_length),
+            registers.MAX_DIM.eq(config.max_dim),
+            registers.OPTIMIZERS.eq(optimizers),
+            registers.STATUS.eq(Cat(sequencer.busy, sequencer.error != Error.NONE)),
+            registers.IRQ.eq(pending),
+            registers.HEAD.eq(sequencer.head),
+            registers.ERROR.eq(sequencer.error),
+            registers.ERROR_POSITION.eq(sequencer.error_position),
+            registers.ERROR_PHASE.eq(sequencer.error_phase),
+            registers.VALID_LOOKUPS.eq(datapath.valid_lookups),
+            registers.DROPPED_LOOKUPS.eq(datapath.dropped_lookups),
+            registers.UNIQUE_ROWS.eq(datapath.unique_rows),
+            registers.TOTAL_CYCLES.eq(counters.total),
+            self.interrupt.eq((pending & registers.IRQ_ENABLE).any()),
+            sequencer.run.eq(registers.CONTROL[0]),
+            sequencer.ring_base.eq(registers.RING_BASE),
+            sequencer.ring_last.eq(registers.RING_SIZE),
+            sequencer.tail.eq(registers.TAIL),
+            sequencer.acknowledge.eq(registers.ERROR_clear[0]),
+        ]
+        for phase in Phase:
+            for name in ("cycles", "read_beats", "write_beats"):
+                register = getattr(registers, f"{phase.name}_{name.upper()}")
+                m.d.comb += register.eq(getattr(counters, name)[phase])

@@ -1,0 +1,85 @@
+# SPDX-FileCopyrightText: castbag contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""GatherReduce: the one path that serves the forward pass and the casted backward pass."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from .config import EngineConfig
+from .fetch import VectorFetch
+from .interleave import Interleaver
+from .layouts import REQUEST_BITS, LookupLayout, RequestLayout, VectorWordLayout
+from .reduce import Reducer
+
+
+class GatherReduce(wiring.Component):
+    """For every segment of lookups the sum of the vectors that they name.
+
+    In NumPy, in float32, additions in order: `out[target] = +0.0 + table[source_0] + ...`
+
+        lookups -> Interleaver -> VectorFetch -> Reducer -> sums
+                                    |      ^
+                              requests    vectors
+
+    Sums leave as they are finished, so not in the order of their segments where vectors are
+    shorter than `SLOTS` words; `closing` gives that order ahead of time.
+
+    Members:
+        base: Byte address of the source table; steady while busy, as are the next three.
+        words: Words of a vector.
+        ordered: Keep all lookups in their order (for lookups marked `again`).
+        announce: Give each segment's target on `closing`.
+        i: Lookups.
+        request, data: To a read client, or to any other store of vectors.
+        closing: Targets, once their segment's last vector is requested.
+        o: Words of sums.
+    """
+
+    base: Signal
+    words: Signal
+    ordered: Signal
+    announce: Signal
+    i: stream.Interface
+    request: stream.Interface
+    data: stream.Interface
+    closing: stream.Interface
+    o: stream.Interface
+
+    def __init__(self, config: EngineConfig):
+        self.config = config
+        super().__init__(
+            {
+                "base": In(config.address_bits),
+                "words": In(REQUEST_BITS),
+                "ordered": In(1),
+                "announce": In(1),
+                "i": In(stream.Signature(LookupLayout(config))),
+                "request": Out(stream.Signature(RequestLayout(config))),
+                "data": In(stream.Signature(config.bus_bits)),
+                "closing": Out(stream.Signature(config.vector_index_bits)),
+                "o": Out(stream.Signature(VectorWordLayout(config))),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.interleaver = interleaver = Interleaver(self.config)
+        m.submodules.fetch = fetch = VectorFetch(self.config)
+        m.submodules.reducer = reducer = Reducer(self.config)
+        connect(m, flipped(self.i), interleaver.i)
+        connect(m, interleaver.o, fetch.i)
+        connect(m, fetch.request, flipped(self.request))
+        connect(m, flipped(self.data), fetch.data)
+        connect(m, fetch.closing, flipped(self.closing))
+        connect(m, fetch.o, reducer.i)
+        connect(m, reducer.o, flipped(self.o))
+        m.d.comb += [
+            interleaver.words.eq(self.words),
+            interleaver.ordered.eq(self.ordered),
+            fetch.base.eq(self.base),
+            fetch.words.eq(self.words),
+            fetch.announce.eq(self.announce),
+            reducer.words.eq(self.words),
+        ]
+        return m

@@ -1,0 +1,211 @@
+# SPDX-FileCopyrightText: castbag contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Interleaver: lookups of several segments take turns, so that no sum waits for itself."""
+
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import stream, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from .config import EngineConfig
+from .layouts import REQUEST_BITS, SLOT_BITS, SLOTS, LookupLayout, SlottedLookupLayout
+from .queue import Queue
+
+MOST_PAGES = 64
+"""The window is shared out in pages: more of them waste less, but need longer tables."""
+
+
+def slot_count(words: int) -> int:
+    """Accumulators in use for vectors of `words` words: enough that `slots * words >= SLOTS`."""
+    return max(1, SLOTS >> (words.bit_length() - 1))
+
+
+class Interleaver(wiring.Component):
+    """Every lookup leaves once, those of one segment in order, with an accumulator's number.
+
+    A sum's next term may enter the adders only `SLOTS` cycles after the one before (see
+    `Reducer`). A vector of `words >= SLOTS` words covers that by itself; shorter ones need
+    other segments between. So there are `slot_count(words)` slots, each a queue of lookups; a
+    segment stays in one slot, behind those that came to it earlier. Each slot has its turn
+    once in `SLOTS` cycles, whether it holds a lookup or not: that is the pace at which the
+    reducer can take them, and a slot which came more often would only keep the others from
+    filling. In words, as the reducer sees it, where lookups come as fast as they leave:
+
+        words a cycle = 1                          once every slot holds a lookup
+        words a cycle = min(1, words / SLOTS)      where one segment is all there is
+
+    Runs of `run` lookups a segment keep every slot filled from the `slots * run`-th lookup on
+    if `slots * run <= window - 2 * SLOTS * page`, with pages as below. A segment goes to the
+    next slot in turn that holds no more lookups than the average one, so a long segment meets
+    short ones in the other slots, as many as the window has room for.
+
+    The queues share one RAM of `window` lookups, in up to `MOST_PAGES` pages of `page` lookups;
+    a queue is a chain of pages, never without one, so that one segment can take nearly all.
+    Lookups come in order: where no page is free, all wait.
+
+    With `ordered` there is a single slot: lookups leave in the order in which they came.
+
+    Latency: 3 cycles, and up to `SLOTS` for the turn where there are several slots. Rate: a
+    lookup a cycle; with several slots their number in `SLOTS` cycles.
+
+    Members:
+        words: Words of a vector; steady while lookups are held and for two cycles before.
+        ordered: Keep the order of all lookups; steady likewise.
+        i: Lookups, segment after segment.
+        o: The same, turn by turn.
+    """
+
+    words: Signal
+    ordered: Signal
+    i: stream.Interface
+    o: stream.Interface
+
+    def __init__(self, config: EngineConfig):
+        self.config = config
+        super().__init__(
+            {
+                "words": In(REQUEST_BITS),
+                "ordered": In(1),
+                "i": In(stream.Signature(LookupLayout(config))),
+                "o": Out(stream.Signature(SlottedLookupLayout(config))),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        window = self.config.window
+        pages = min(MOST_PAGES, window)
+        page_bits = exact_log2(window // pages)
+        lookup = LookupLayout(self.config)
+        m.submodules.memory = memory = Memory(shape=lookup, depth=window, init=[])
+        write, read = memory.write_port(), memory.read_port(domain="sync")
+        m.submodules.following = following = Memory(shape=range(pages), depth=pages, init=[])
+        link, follow = following.write_port(), following.read_port(domain="comb")
+        m.submodules.vacated = vacated = Queue(range(pages), depth=pages)
+
+        # Cycles from slot to slot, and the highest slot. All of them are one for `ordered`.
+        stride = Signal(range(SLOT_BITS + 1))  # as a power of two
+        last_slot = Signal(SLOT_BITS)
+        m.d.sync += [stride.eq(SLOT_BITS), last_slot.eq(0)]
+        for log in range(SLOT_BITS):
+            with m.If(~self.ordered & (self.words >> log == 1)):
+                m.d.sync += [stride.eq(log), last_slot.eq((SLOTS - 1) >> log)]
+
+        # A pointer is a page and a place in it; the tail's place is free, so each has a page.
+        def pointer(name: str, slot: int) -> Signal:
+            return Signal(range(window), name=f"{name}_{slot}", init=slot << page_bits)
+
+        tails = Array(pointer("tail", slot) for slot in range(SLOTS))
+        heads = Array(pointer("head", slot) for slot in range(SLOTS))
+        entering, leaving = Signal(), Signal()
+
+        # In: a segment keeps its slot; the next one takes the slot that stands ready.
+        into = Signal(SLOT_BITS)
+        fresh = Signal(SLOT_BITS)  # for the next segment
+        tail = tails[into]
+        tail_turns = self._ends_page(tail)
+        untouched = Signal(range(pages + 1), init=SLOTS)  # first of the pages never used so far
+        recycling = untouched[-1]
+        spare = Mux(recycling, vacated.o.payload, untouched[:-1])
+        m.d.comb += [
+            self.i.ready.eq(~recycling | vacated.o.valid),
+            entering.eq(self.i.valid & self.i.ready),
+            write.en.eq(entering),
+            write.addr.eq(tail),
+            write.data.eq(self.i.payload),
+            link.en.eq(entering & tail_turns),
+            link.addr.eq(tail[page_bits:]),
+            link.data.eq(spare),
+            vacated.o.ready.eq(entering & tail_turns & recycling),
+        ]
+        with m.If(entering):
+            m.d.sync += tails[into].eq(Mux(tail_turns, spare << page_bits, tail + 1))
+            with m.If(tail_turns & ~recycling):
+                m.d.sync += untouched.eq(untouched + 1)
+        ending = entering & self.i.payload.last
+        m.d.sync += into.eq(Mux(ending, fresh, into) & last_slot)
+
+        # Out: the slot whose turn it is, if it holds a lookup.
+        clock = Signal(SLOT_BITS)  # of the next turn
+        upcoming = clock >> stride
+        chosen = Signal(SLOT_BITS)
+        due = Signal()  # it is the first cycle of its turn
+        head = Signal(range(window))  # of the chosen slot
+        head_after = Signal.like(head)
+        filled = Signal(SLOTS)
+        fetched = Signal()  # the RAM's register holds a lookup
+        slot = Signal(SLOT_BITS)  # its slot
+        out_free = ~self.o.valid | self.o.ready
+        fetch_free = ~fetched | out_free
+        head_turns = self._ends_page(head)
+        m.d.comb += [
+            leaving.eq(due & fetch_free & filled.bit_select(chosen, 1)),
+            read.en.eq(leaving),
+            read.addr.eq(head),
+            follow.addr.eq(head[page_bits:]),
+            head_after.eq(Mux(head_turns, follow.data << page_bits, head + 1)),
+            vacated.i.valid.eq(leaving & head_turns),
+            vacated.i.payload.eq(head[page_bits:]),
+        ]
+        with m.If(fetch_free):
+            m.d.sync += [
+                clock.eq(clock + 1),
+                chosen.eq(upcoming),
+                due.eq((upcoming << stride == clock) | (last_slot == 0)),
+                head.eq(heads[upcoming]),
+                fetched.eq(leaving),
+            ]
+        with m.If(leaving):
+            m.d.sync += [heads[chosen].eq(head_after), slot.eq(chosen)]
+            with m.If(upcoming == chosen):
+                m.d.sync += head.eq(head_after)
+        with m.If(out_free):
+            m.d.sync += [
+                self.o.valid.eq(fetched),
+                self.o.payload.lookup.eq(read.data),
+                self.o.payload.slot.eq(slot),
+            ]
+
+        self._levels(
+            m,
+            entering=Cat(entering & (into == slot) for slot in range(SLOTS)),
+            leaving=Cat(leaving & (chosen == slot) for slot in range(SLOTS)),
+            filled=filled,
+            stride=stride,
+            last_slot=last_slot,
+            fresh=fresh,
+            ending=ending,
+        )
+        return m
+
+    def _ends_page(self, pointer: Value) -> Value:
+        """Whether the place is the last of its page, which may be of one place."""
+        page_bits = exact_log2(-(-self.config.window // MOST_PAGES))
+        return Cat(Const(1, 1), pointer[:page_bits]).all()
+
+    def _levels(self, m, *, entering, leaving, filled, stride, last_slot, fresh, ending) -> None:
+        """Count what the slots hold, and keep ready in `fresh` the next that is not too full."""
+
+        def count(level: Signal, up: Value, down: Value) -> None:
+            with m.If(up ^ down):
+                m.d.sync += level.eq(level + Cat(Const(1, 1), down.replicate(len(level) - 1)))
+
+        held = Signal(range(self.config.window + 1))
+        count(held, entering.any(), leaving.any())
+        share = Signal.like(held)
+        m.d.sync += share.eq((held << stride) >> SLOT_BITS)
+        short = Signal(SLOTS)  # slots that held no more than their share, a few cycles ago
+        for slot in range(SLOTS):
+            level = Signal.like(held, name=f"level_{slot}")
+            count(level, entering[slot], leaving[slot])
+            m.d.sync += [
+                filled[slot].eq(entering[slot] | level[1:].any() | level[0] & ~leaving[slot]),
+                short[slot].eq((level <= share) & (slot <= last_slot)),
+            ]
+        beyond = short & (Const(-2, SLOTS) << fresh)[:SLOTS]
+        with m.If(ending | ~short.bit_select(fresh, 1)):
+            for candidates in (short, beyond):
+                for slot in reversed(range(SLOTS)):
+                    with m.If(candidates[slot]):
+                        m.d.sync += fresh.eq(slot)

@@ -1,0 +1,115 @@
+# SPDX-FileCopyrightText: castbag contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""A request, cut into bursts that AXI4 allows."""
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from ..config import EngineConfig
+from ..layouts import REQUEST_BITS
+
+PAGE_BYTES = 4096
+"""No burst crosses a multiple of this (Arm IHI 0022, section A3.4.1)."""
+
+NORMAL = 0b0011
+"""Memory type of all that is read and written: Normal, Non-cacheable, Bufferable."""
+
+
+class BurstLayout(data.StructLayout):
+    """A run of beats that one burst may carry."""
+
+    def __init__(self, config: EngineConfig):
+        super().__init__(
+            {
+                "place": config.address_bits - exact_log2(config.bus_bytes),  # address in beats
+                "beats": range(config.burst_beats + 1),  # 1 to burst_beats
+            }
+        )
+
+
+class Splitter(wiring.Component):
+    """Every beat of each request, in order, in the fewest bursts that follow the rules.
+
+    The rules: at most `burst_beats` beats, none across a 4 KiB page.
+    Throughput: a burst a cycle. Latency: 2 cycles. Nothing long hangs on `i.ready`.
+
+    Args:
+        config: The engine's.
+        beats_bits: Width of a request's beat count.
+
+    Members:
+        i: Requests of at least 1 beat: `address`, on a beat, and `beats`.
+        o: Bursts.
+        busy: A request is being split.
+    """
+
+    def __init__(self, config: EngineConfig, *, beats_bits: int = REQUEST_BITS):
+        self.config = config
+        request = data.StructLayout({"address": config.address_bits, "beats": beats_bits})
+        super().__init__(
+            {
+                "i": In(stream.Signature(request)),
+                "o": Out(stream.Signature(BurstLayout(config))),
+                "busy": Out(1),
+            }
+        )
+
+    i: stream.Interface
+    o: stream.Interface
+    busy: Signal
+
+    def elaborate(self, platform):
+        m = Module()
+        size = exact_log2(self.config.bus_bytes)
+        longest = exact_log2(self.config.burst_beats)
+        page = exact_log2(PAGE_BYTES) - size
+        blocks = 1 << page - longest  # blocks of `burst_beats` beats in a page
+        busy = Signal()
+        place = Signal.like(self.o.payload.place)  # of the next burst
+        left = Signal.like(self.i.payload.beats)  # beats from there to the request's end
+        limit = Signal.like(self.o.payload.beats)  # beats from there that one burst may have
+
+        def limit_at(block: Value | int, low: Value) -> Value:
+            """Only a burst from a page's last block can meet the page's end."""
+            last_block = (block == blocks - 1) if blocks > 1 else Const(1)
+            return Mux(last_block, self.config.burst_beats - low, self.config.burst_beats)
+
+        last = left <= limit
+        free = ~self.o.valid | self.o.ready
+        m.d.comb += [
+            self.i.ready.eq(~busy | (free & last)),
+            self.busy.eq(busy | self.o.valid),
+        ]
+        with m.If(free):
+            m.d.sync += [
+                self.o.valid.eq(busy),
+                self.o.payload.place.eq(place),
+                self.o.payload.beats.eq(Mux(last, left, limit)),
+            ]
+        # Not told apart by `i.ready`, which comes late: it would be the longest path.
+        with m.If(~busy | last):
+            start = self.i.payload.address[size:]
+            with m.If(~busy | free):
+                m.d.sync += [
+                    busy.eq(self.i.valid),
+                    place.eq(start),
+                    left.eq(self.i.payload.beats),
+                    limit.eq(limit_at(start[longest:page], start[:longest])),
+                ]
+        with m.Elif(free):
+            # Past a page's end lies a whole block; else it is the place's own next one.
+            whole = limit != self.config.burst_beats
+            next_limit = limit_at(place[longest:page] + 1, place[:longest])
+            m.d.sync += [
+                place.eq(place + limit),
+                left.eq(left - limit),
+                limit.eq(Mux(whole, self.config.burst_beats, next_limit)),
+            ]
+        return m
+
+
+def byte_address(config: EngineConfig, place: Value) -> Value:
+    """The byte address of a place that is counted in beats."""
+    return Cat(Const(0, exact_log2(config.bus_bytes)), place)
