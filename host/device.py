@@ -1,0 +1,71 @@
+# SPDX-FileCopyrightText: castbag contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a device is: something that runs commands on an engine and tells what came of them.
+
+The simulated device (`castbag.sim.device`) and, later, a board's driver are devices; `step` knows
+neither. A device is handed memory contents and descriptors, and hands back registers and memory
+contents; where rows lie and what they mean is the caller's business (`buffers`).
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from castbag.rtl.config import EngineConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class Command:
+    """One descriptor, with what memory must hold before it and what is wanted after it."""
+
+    descriptor: bytes
+    """As `castbag.rtl.control.map.encode_descriptor` makes it."""
+    loads: tuple[tuple[int, bytes], ...]
+    """(address, contents), written to memory before the command starts."""
+    dumps: tuple[tuple[int, int], ...]
+    """(address, bytes), read from memory after the command has ended."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What a command left behind."""
+
+    registers: dict[str, int]
+    """By name (`castbag.rtl.control.map.REGISTERS`), read after the command; 64-bit ones whole."""
+    dumps: tuple[bytes, ...]
+    """Memory, in the order of the command's `dumps`."""
+    coalesced: tuple[NDArray[np.int64], NDArray[np.uint32]] | None
+    """Rows [k] and bit patterns [k, words * lanes] of the coalesced gradients, as the engine's
+    trace port showed them in the backward pass, in order of completion; None without that port."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """A run of commands, in order, without a reset in between."""
+
+    outcomes: tuple[Outcome, ...]
+    cycles: int
+    """All cycles that the device ran, those between commands included."""
+    seconds: float
+    """Wall-clock time that they took."""
+
+
+class Device(Protocol):
+    """An engine with a memory."""
+
+    @property
+    def config(self) -> EngineConfig:
+        """What the engine was built for."""
+        ...
+
+    def run(
+        self, commands: Sequence[Command], *, progress: Callable[[int], None] | None = None
+    ) -> Run:
+        """Run `commands` in order; a command that fails ends as an outcome, too.
+
+        `progress` is called now and then with the cycles run so far.
+        """
+        ...

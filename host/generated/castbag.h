@@ -1,0 +1,124 @@
+/* SPDX-FileCopyrightText: castbag contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Registers and descriptors of the castbag engine. Made by castbag.host.reference
+ * from rtl/control/map.py: change that, not this. */
+#ifndef CASTBAG_H
+#define CASTBAG_H
+
+#include <stdint.h>
+
+#define CASTBAG_IDENTITY_VALUE 0x43424147 /* What IDENTITY reads */
+#define CASTBAG_VERSION_VALUE 0x00010000 /* What VERSION reads */
+#define CASTBAG_REGISTER_SPACE 0x200 /* Bytes of the window */
+#define CASTBAG_DESCRIPTOR_BYTES 256 /* Pitch of the ring */
+#define CASTBAG_DESCRIPTOR_WORDS 34 /* Words that are read */
+
+/* Registers: byte offsets; a wide one takes the next word too, for its upper half. */
+#define CASTBAG_REG_IDENTITY 0x000 /* ro: The word "CBAG", 0x43424147 */
+#define CASTBAG_REG_VERSION 0x004 /* ro: Version of this map: major << 16 | minor */
+#define CASTBAG_REG_BUS_BYTES 0x008 /* ro: Bytes of a beat: buffers and row pitches are multiples */
+#define CASTBAG_REG_ADDRESS_BITS 0x00c /* ro: Width of a byte address */
+#define CASTBAG_REG_INDEX_BITS 0x010 /* ro: A table has at most 1 << INDEX_BITS rows */
+#define CASTBAG_REG_BAG_BITS 0x014 /* ro: A batch has at most 1 << BAG_BITS bags */
+#define CASTBAG_REG_MAX_LOOKUPS 0x018 /* ro: Most lookups of a batch */
+#define CASTBAG_REG_MAX_DIM 0x01c /* ro: Most elements of a row */
+#define CASTBAG_REG_OPTIMIZERS 0x020 /* ro: Bit k: optimizer k is built in */
+#define CASTBAG_REG_CONTROL 0x024 /* rw: Bit 0: run; commands are taken from the ring while it is 1 */
+#define CASTBAG_REG_STATUS 0x028 /* ro: Bit 0: busy; bit 1: stopped by an error, see ERROR */
+#define CASTBAG_REG_IRQ_ENABLE 0x02c /* rw: Bit 0: command done; bit 1: command failed */
+#define CASTBAG_REG_IRQ 0x030 /* w1c: Same bits: events since they were last cleared */
+#define CASTBAG_REG_RING_BASE 0x034 /* rw, wide: Byte address of the descriptor ring */
+#define CASTBAG_REG_RING_SIZE 0x03c /* rw: Descriptors in the ring, less one: 0 to 65535 */
+#define CASTBAG_REG_TAIL 0x040 /* rw: Slot after the last descriptor that the host has written */
+#define CASTBAG_REG_HEAD 0x044 /* ro: Slot of the next descriptor to be taken */
+#define CASTBAG_REG_ERROR 0x048 /* w1c: Code of the error that stopped the ring; a write of 1 resumes */
+#define CASTBAG_REG_ERROR_POSITION 0x04c /* ro, wide: Where: a word, lookup, bag or address */
+#define CASTBAG_REG_ERROR_PHASE 0x054 /* ro: The phase that it happened in */
+#define CASTBAG_REG_VALID_LOOKUPS 0x058 /* ro: Lookups of the last command that took part */
+#define CASTBAG_REG_DROPPED_LOOKUPS 0x05c /* ro: Its lookups dropped: out of bounds or padding */
+#define CASTBAG_REG_UNIQUE_ROWS 0x060 /* ro: Its distinct rows */
+#define CASTBAG_REG_TOTAL_CYCLES 0x064 /* ro, wide: Its cycles, from launch to last answer */
+#define CASTBAG_REG_FORWARD_CYCLES 0x080 /* ro, wide: Cycles of its forward phase */
+#define CASTBAG_REG_FORWARD_READ_BEATS 0x088 /* ro, wide: Beats that its forward phase read */
+#define CASTBAG_REG_FORWARD_WRITE_BEATS 0x090 /* ro, wide: Beats that its forward phase wrote */
+#define CASTBAG_REG_CAST_CYCLES 0x0a0 /* ro, wide: Cycles of its cast phase */
+#define CASTBAG_REG_CAST_READ_BEATS 0x0a8 /* ro, wide: Beats that its cast phase read */
+#define CASTBAG_REG_CAST_WRITE_BEATS 0x0b0 /* ro, wide: Beats that its cast phase wrote */
+#define CASTBAG_REG_EXPAND_CYCLES 0x0c0 /* ro, wide: Cycles of its expand phase */
+#define CASTBAG_REG_EXPAND_READ_BEATS 0x0c8 /* ro, wide: Beats that its expand phase read */
+#define CASTBAG_REG_EXPAND_WRITE_BEATS 0x0d0 /* ro, wide: Beats that its expand phase wrote */
+#define CASTBAG_REG_BACKWARD_CYCLES 0x0e0 /* ro, wide: Cycles of its backward phase */
+#define CASTBAG_REG_BACKWARD_READ_BEATS 0x0e8 /* ro, wide: Beats that its backward phase read */
+#define CASTBAG_REG_BACKWARD_WRITE_BEATS 0x0f0 /* ro, wide: Beats that its backward phase wrote */
+#define CASTBAG_REG_UPDATE_CYCLES 0x100 /* ro, wide: Cycles of its update phase */
+#define CASTBAG_REG_UPDATE_READ_BEATS 0x108 /* ro, wide: Beats that its update phase read */
+#define CASTBAG_REG_UPDATE_WRITE_BEATS 0x110 /* ro, wide: Beats that its update phase wrote */
+
+/* Phases of a command, each with counters of its own. */
+#define CASTBAG_PHASE_FORWARD 0 /* gather-reduce of the table by bag */
+#define CASTBAG_PHASE_CAST 1 /* sort the pairs by row; runs beside FORWARD */
+#define CASTBAG_PHASE_EXPAND 2 /* a gradient copy a lookup (`expand-coalesce` only) */
+#define CASTBAG_PHASE_BACKWARD 3 /* (casted) gather-reduce: the coalesced gradient; in `fused` with the update */
+#define CASTBAG_PHASE_UPDATE 4 /* scatter: optimizer over the unique rows (`cast`, `expand-coalesce`) */
+
+/* How a backward pass is carried out. */
+#define CASTBAG_DATAFLOW_EXPAND_COALESCE 0
+#define CASTBAG_DATAFLOW_CAST 1
+#define CASTBAG_DATAFLOW_FUSED 2
+
+/* How a row is updated. */
+#define CASTBAG_OPTIMIZER_SGD 0
+
+/* How a bag is pooled. */
+#define CASTBAG_MODE_SUM 0
+
+/* Why a command stopped; `position` says where. */
+#define CASTBAG_ERROR_NONE 0 /* no error */
+#define CASTBAG_ERROR_FIELD 1 /* a descriptor field is not legal here; position: the field's word */
+#define CASTBAG_ERROR_EXTENT 2 /* a buffer ends beyond the address space; position: its address field's word */
+#define CASTBAG_ERROR_INDEX 3 /* a row index outside the table; position: the lookup */
+#define CASTBAG_ERROR_OFFSET_START 4 /* the first offset is not 0; position: 0 */
+#define CASTBAG_ERROR_OFFSET_FALL 5 /* a bag ends before it starts; position: the bag */
+#define CASTBAG_ERROR_OFFSET_END 6 /* offsets end off the number of lookups, or beyond it; position: the bag */
+#define CASTBAG_ERROR_READ 7 /* the memory answered a read with an error; position: the burst's address */
+#define CASTBAG_ERROR_WRITE 8 /* the memory answered a write with an error; position: the burst's address */
+
+/* Descriptor fields, for castbag_put: word, lowest bit in it, bits. */
+#define CASTBAG_FIELD_FORWARD 0, 0, 1 /* Run the forward pass */
+#define CASTBAG_FIELD_BACKWARD 0, 1, 1 /* Run the backward pass and the update */
+#define CASTBAG_FIELD_DATAFLOW 0, 4, 4 /* A Dataflow */
+#define CASTBAG_FIELD_OPTIMIZER 0, 8, 4 /* An Optimizer */
+#define CASTBAG_FIELD_MODE 0, 12, 4 /* A Mode */
+#define CASTBAG_FIELD_WIDE_INDICES 0, 16, 1 /* Indices are 64-bit, else 32-bit; signed both */
+#define CASTBAG_FIELD_WIDE_OFFSETS 0, 17, 1 /* Offsets are 64-bit, else 32-bit; signed both */
+#define CASTBAG_FIELD_IGNORE_BOUNDS 0, 18, 1 /* Drop lookups outside the table instead of stopping */
+#define CASTBAG_FIELD_HAS_PADDING 0, 19, 1 /* Drop lookups of row `padding_index` */
+#define CASTBAG_FIELD_LOOKUPS 1, 0, 32 /* n: entries of `indices` */
+#define CASTBAG_FIELD_BAGS 2, 0, 32 /* B: `offsets` has B + 1 entries */
+#define CASTBAG_FIELD_DIM 3, 0, 32 /* D: elements of a row */
+#define CASTBAG_FIELD_ROWS 4, 0, 64 /* N: rows of the table */
+#define CASTBAG_FIELD_PADDING_INDEX 6, 0, 32 /* Row whose lookups are dropped */
+#define CASTBAG_FIELD_LEARNING_RATE 8, 0, 32 /* binary32 */
+#define CASTBAG_FIELD_INDICES 16, 0, 64 /* Address of the row indices, n entries */
+#define CASTBAG_FIELD_OFFSETS 18, 0, 64 /* Address of the offsets, B + 1 entries */
+#define CASTBAG_FIELD_TABLE 20, 0, 64 /* Address of the table, N rows */
+#define CASTBAG_FIELD_GRADIENT 22, 0, 64 /* Address of the bags' gradients, B rows */
+#define CASTBAG_FIELD_POOLED 24, 0, 64 /* Address that takes the pooled bags, B rows */
+#define CASTBAG_FIELD_COALESCED 26, 0, 64 /* Takes the coalesced gradient, up to n rows (not `fused`) */
+#define CASTBAG_FIELD_CAST_TABLE 28, 0, 64 /* Takes the cast table, up to n words (not `fused`) */
+#define CASTBAG_FIELD_UNIQUE_ROWS 30, 0, 64 /* Takes the unique rows, up to n words (not `fused`) */
+#define CASTBAG_FIELD_EXPANDED 32, 0, 64 /* Takes the expanded gradient, n rows (`expand-coalesce`) */
+
+/* Put a value into a descriptor that was zeroed, for instance
+ * castbag_put(descriptor, CASTBAG_FIELD_TABLE, address). A descriptor lies on a
+ * multiple of CASTBAG_DESCRIPTOR_BYTES; its words are little-endian. */
+static inline void castbag_put(uint32_t *descriptor, unsigned word, unsigned low,
+                               unsigned bits, uint64_t value)
+{
+    descriptor[word] |= (uint32_t)(value << low);
+    if (bits > 32)
+        descriptor[word + 1] |= (uint32_t)(value >> 32);
+}
+
+#endif
