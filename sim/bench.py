@@ -233,17 +233,22 @@ class Bench:
         return self.cycle - start
 
 
+def module_ports(text: str, module: str) -> tuple[str, ...]:
+    """Names of the ports of a module in Verilog that Amaranth wrote."""
+    header = text[text.index(f"module {module}(") :]
+    listed = header[header.index("(") + 1 : header.index(")")]
+    return tuple(sorted(port.strip() for port in listed.split(",")))
+
+
 def unit_model(unit: wiring.Component, *, simulator: str, waves: bool = False) -> Model:
     """A model of one unit alone; a bench sees its ports."""
     top = type(unit).__name__.lower()
     text = to_verilog(unit, name=top)
-    header = text[text.index(f"module {top}(") : text.index(");")]
-    ports = header.split("(", 1)[1].replace("\n", " ").split(",")
     return Model(
         top=top,
         sources=((f"{top}.v", text),),
         simulator=simulator,
-        ports=tuple(sorted(port.strip() for port in ports)),
+        ports=module_ports(text, top),
         waves=waves,
     )
 

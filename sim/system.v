@@ -1,0 +1,156 @@
+// SPDX-FileCopyrightText: castbag contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+// A whole simulated device: clock, engine, memory, the watch on the bus between them, and the
+// record of what passes the engine's trace port.
+//
+// Nothing here is driven once a cycle from outside: castbag.sim.session loads memory by the back
+// door, writes registers, and sleeps until `interrupt` or `broken`. Inputs are to change on the
+// clock's falling edge.
+module system #(
+    parameter ADDRESS_BITS = 32,
+    parameter DATA_BITS = 64,
+    parameter INDEX_BITS = 16,  // of the trace port's target
+    parameter SIZE_BITS = 16,
+    parameter LATENCY = 64
+) (
+    output reg clk,
+    input rst,
+    input [63:0] memory_bytes,
+    output interrupt,
+
+    // On the rising edge of `backdoor`: 0 fills memory with noise; 1 loads `backdoor_words` from
+    // word `backdoor_first` on, out of the file load_<backdoor_file>.bin; 2 dumps them to
+    // dump_<backdoor_file>.bin.
+    input backdoor,
+    input [1:0] backdoor_action,
+    input [31:0] backdoor_file,
+    input [31:0] backdoor_first,
+    input [31:0] backdoor_words,
+
+    // Counted since time 0.
+    output [63:0] beats_read,
+    output [63:0] beats_written,
+    output reg [31:0] traced,  // records in trace.bin: data, then target, then end, 32 bits each
+
+    output [3:0] broken,
+    output [63:0] broken_address,
+    output outside,
+    output [63:0] outside_address,
+    input outside_clear,
+
+    input [8:0] s_axil_awaddr,
+    input s_axil_awvalid,
+    output s_axil_awready,
+    input [31:0] s_axil_wdata,
+    input s_axil_wvalid,
+    output s_axil_wready,
+    output [1:0] s_axil_bresp,
+    output s_axil_bvalid,
+    input s_axil_bready,
+    input [8:0] s_axil_araddr,
+    input s_axil_arvalid,
+    output s_axil_arready,
+    output [31:0] s_axil_rdata,
+    output [1:0] s_axil_rresp,
+    output s_axil_rvalid,
+    input s_axil_rready
+);
+  initial clk = 0;
+  always #5 clk = ~clk;
+
+  wire arid, arlock, arvalid, arready, rid, rlast, rvalid, rready;
+  wire awid, awlock, awvalid, awready, wlast, wvalid, wready, bid, bvalid, bready;
+  wire [ADDRESS_BITS-1:0] araddr, awaddr;
+  wire [7:0] arlen, awlen;
+  wire [2:0] arsize, awsize, arprot, awprot;
+  wire [1:0] arburst, awburst, rresp, bresp;
+  wire [3:0] arcache, awcache, arqos, awqos;
+  wire [DATA_BITS-1:0] rdata, wdata;
+  wire [DATA_BITS/8-1:0] wstrb;
+
+  wire trace_valid, trace_end;
+  wire [INDEX_BITS-1:0] trace_target;
+  wire [DATA_BITS-1:0] trace_data;
+
+  castbag engine (
+      .clk(clk), .rst(rst), .interrupt(interrupt),
+      .s_axil_awaddr(s_axil_awaddr), .s_axil_awprot(3'b000), .s_axil_awvalid(s_axil_awvalid),
+      .s_axil_awready(s_axil_awready), .s_axil_wdata(s_axil_wdata), .s_axil_wstrb(4'b1111),
+      .s_axil_wvalid(s_axil_wvalid), .s_axil_wready(s_axil_wready), .s_axil_bresp(s_axil_bresp),
+      .s_axil_bvalid(s_axil_bvalid), .s_axil_bready(s_axil_bready),
+      .s_axil_araddr(s_axil_araddr), .s_axil_arprot(3'b000), .s_axil_arvalid(s_axil_arvalid),
+      .s_axil_arready(s_axil_arready), .s_axil_rdata(s_axil_rdata), .s_axil_rresp(s_axil_rresp),
+      .s_axil_rvalid(s_axil_rvalid), .s_axil_rready(s_axil_rready),
+      .m_axi_arid(arid), .m_axi_araddr(araddr), .m_axi_arlen(arlen), .m_axi_arsize(arsize),
+      .m_axi_arburst(arburst), .m_axi_arlock(arlock), .m_axi_arcache(arcache),
+      .m_axi_arprot(arprot), .m_axi_arqos(arqos), .m_axi_arvalid(arvalid),
+      .m_axi_arready(arready), .m_axi_rid(rid), .m_axi_rdata(rdata), .m_axi_rresp(rresp),
+      .m_axi_rlast(rlast), .m_axi_rvalid(rvalid), .m_axi_rready(rready),
+      .m_axi_awid(awid), .m_axi_awaddr(awaddr), .m_axi_awlen(awlen), .m_axi_awsize(awsize),
+      .m_axi_awburst(awburst), .m_axi_awlock(awlock), .m_axi_awcache(awcache),
+      .m_axi_awprot(awprot), .m_axi_awqos(awqos), .m_axi_awvalid(awvalid),
+      .m_axi_awready(awready), .m_axi_wdata(wdata), .m_axi_wstrb(wstrb), .m_axi_wlast(wlast),
+      .m_axi_wvalid(wvalid), .m_axi_wready(wready), .m_axi_bid(bid), .m_axi_bresp(bresp),
+      .m_axi_bvalid(bvalid), .m_axi_bready(bready),
+      .trace_valid(trace_valid), .trace_target(trace_target), .trace_data(trace_data),
+      .trace_end(trace_end)
+  );
+
+  memory #(
+      .ADDRESS_BITS(ADDRESS_BITS), .DATA_BITS(DATA_BITS), .SIZE_BITS(SIZE_BITS), .LATENCY(LATENCY)
+  ) memory (
+      .clk(clk), .rst(rst), .bytes(memory_bytes),
+      .beats_read(beats_read), .beats_written(beats_written),
+      .s_axi_arid(arid), .s_axi_araddr(araddr), .s_axi_arlen(arlen), .s_axi_arsize(arsize),
+      .s_axi_arburst(arburst), .s_axi_arlock(arlock), .s_axi_arcache(arcache),
+      .s_axi_arprot(arprot), .s_axi_arqos(arqos), .s_axi_arvalid(arvalid),
+      .s_axi_arready(arready), .s_axi_rid(rid), .s_axi_rdata(rdata), .s_axi_rresp(rresp),
+      .s_axi_rlast(rlast), .s_axi_rvalid(rvalid), .s_axi_rready(rready),
+      .s_axi_awid(awid), .s_axi_awaddr(awaddr), .s_axi_awlen(awlen), .s_axi_awsize(awsize),
+      .s_axi_awburst(awburst), .s_axi_awlock(awlock), .s_axi_awcache(awcache),
+      .s_axi_awprot(awprot), .s_axi_awqos(awqos), .s_axi_awvalid(awvalid),
+      .s_axi_awready(awready), .s_axi_wdata(wdata), .s_axi_wstrb(wstrb), .s_axi_wlast(wlast),
+      .s_axi_wvalid(wvalid), .s_axi_wready(wready), .s_axi_bid(bid), .s_axi_bresp(bresp),
+      .s_axi_bvalid(bvalid), .s_axi_bready(bready)
+  );
+
+  axi_rules #(
+      .ADDRESS_BITS(ADDRESS_BITS), .DATA_BITS(DATA_BITS)
+  ) rules (
+      .clk(clk), .rst(rst), .clear(outside_clear), .bytes(memory_bytes),
+      .broken(broken), .address(broken_address),
+      .outside(outside), .outside_address(outside_address),
+      .araddr(araddr), .arlen(arlen), .arsize(arsize), .arburst(arburst), .arid(arid),
+      .arvalid(arvalid), .arready(arready),
+      .awaddr(awaddr), .awlen(awlen), .awsize(awsize), .awburst(awburst), .awid(awid),
+      .awvalid(awvalid), .awready(awready),
+      .wdata(wdata), .wstrb(wstrb), .wlast(wlast), .wvalid(wvalid), .wready(wready)
+  );
+
+  reg [8*32-1:0] name;
+  always @(posedge backdoor)
+    case (backdoor_action)
+      0: memory.fill;
+      1: begin
+        $sformat(name, "load_%0d.bin", backdoor_file);
+        memory.load(name, backdoor_first, backdoor_words);
+      end
+      2: begin
+        $sformat(name, "dump_%0d.bin", backdoor_file);
+        memory.dump(name, backdoor_first, backdoor_words);
+      end
+    endcase
+
+  integer trace;
+  wire [31:0] end_word = trace_end, target_word = trace_target;
+  initial begin
+    traced = 0;
+    trace = $fopen("trace.bin", "wb");
+  end
+  always @(posedge clk)
+    if (!rst && trace_valid) begin
+      $fwrite(trace, "%u", {end_word, target_word, trace_data});
+      traced <= traced + 1;
+    end
+endmodule
