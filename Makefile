@@ -1,0 +1,67 @@
+# SPDX-FileCopyrightText: castbag contributors
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# `make demo` and `make test` are all that a newcomer needs; both set up what they use.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PRESET ?= base
+JOBS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test setup lint types sim synth verilog bench fp clean check-tools
+
+help: ## Show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+check-tools:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+	  { echo "castbag needs Python 3.11 or newer: install it, or say make PYTHON=..." >&2; exit 3; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || \
+	  { echo "castbag needs Python's venv: apt-get install python3-venv" >&2; exit 3; }
+	@for tool in g++:g++ perl:perl; do command -v $${tool%%:*} >/dev/null || \
+	  { echo "castbag's simulator needs $${tool%%:*}: apt-get install $${tool##*:}" >&2; exit 3; }; done
+
+# One stamp a set of extras: each is installed once, and again when pyproject.toml changes.
+$(VENV)/bin/python:
+	@$(MAKE) --no-print-directory check-tools
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/ready-%: pyproject.toml | $(VENV)/bin/python
+	@$(MAKE) --no-print-directory check-tools
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.$(if $(filter core,$*),,[$*])'
+	@touch $@
+
+demo: $(VENV)/ready-core ## Train one step on real text in the RTL, and compare the dataflows
+	$(BIN)/castbag demo
+
+test: $(VENV)/ready-core $(VENV)/ready-test ## Run all tests
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+
+setup: $(VENV)/ready-core $(VENV)/ready-test $(VENV)/ready-lint $(VENV)/ready-synth ## Install everything
+
+lint: $(VENV)/ready-lint ## Check style
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/ready-core $(VENV)/ready-lint ## Check types
+	@mkdir -p build/typing/castbag
+	@for folder in golden host rtl sim; do ln -sfn ../../../$$folder build/typing/castbag/$$folder; done
+	$(BIN)/basedpyright --pythonpath $(BIN)/python
+
+sim: $(VENV)/ready-core $(VENV)/ready-test ## Run the benches of the RTL alone
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m bench
+
+synth: $(VENV)/ready-core $(VENV)/ready-synth ## Synthesise every unit for ECP5, compare with the budget
+	$(BIN)/python -m castbag.boards.budget
+
+verilog: $(VENV)/ready-core ## Write the core of PRESET as build/castbag.v
+	@mkdir -p build
+	$(BIN)/castbag emit --preset $(PRESET) -o build/castbag.v
+
+bench: $(VENV)/ready-core $(VENV)/ready-synth ## Place and time every unit; writes build/bench
+	$(BIN)/python -m castbag.boards.budget --place
+
+clean: ## Remove what was built, the environment too
+	rm -rf build $(VENV) *.egg-info

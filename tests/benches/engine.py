@@ -1,0 +1,116 @@
+# SPDX-FileCopyrightText: castbag contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Bench of the engine: commands on memory and registers that are not ours (cocotbext-axi).
+
+The job is a pickle of `tests.benches.job.Job`, the outcome one of `list[Outcome]`, both named by
+the bench's parameters. A beat whose address the job calls faulty is answered SLVERR.
+"""
+
+import pickle
+import random
+from pathlib import Path
+
+import cocotb
+import numpy as np
+from cocotb.clock import Clock
+from cocotb.triggers import First, RisingEdge, Timer, with_timeout
+from cocotbext.axi import AxiBus, AxiLiteBus, AxiLiteMaster, AxiRam
+
+from castbag.host.device import Outcome
+from castbag.rtl.control.map import DESCRIPTOR_BYTES, REGISTERS, register
+from castbag.sim.bench import STALLS, parameters
+
+CLOCK_NS = 10
+RING = 0
+SLOTS = 8
+
+
+class Host:
+    """The registers over AXI4-Lite, the memory by the back door."""
+
+    def __init__(self, dut, job):
+        self.dut = dut
+        self.ram = AxiRam(AxiBus.from_prefix(dut, "m_axi"), dut.clk, dut.rst, size=job.memory_bytes)
+        self.bus = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil"), dut.clk, dut.rst)
+        self.ram.write(0, random.randbytes(job.memory_bytes))
+        self._fail_at(job.faults)
+        rng = random.Random(cocotb.RANDOM_SEED)
+        for end in (self.ram.read_if, self.ram.write_if):
+            for name in ("ar_channel", "r_channel", "aw_channel", "w_channel", "b_channel"):
+                if hasattr(end, name) and job.stall != "never":
+                    getattr(end, name).set_pause_generator(STALLS[job.stall](rng))
+
+    def _fail_at(self, faults: tuple[int, ...]) -> None:
+        for end, name in ((self.ram.read_if, "_read"), (self.ram.write_if, "_write")):
+            inner = getattr(end, name)
+
+            async def access(address, *arguments, inner=inner, **more):
+                if address in faults:
+                    raise ValueError("a faulty address")
+                return await inner(address, *arguments, **more)
+
+            setattr(end, name, access)
+
+    async def write(self, name: str, value: int) -> None:
+        entry = register(name)
+        for half in range(2 if entry.wide else 1):
+            await self.bus.write_dword(entry.offset + 4 * half, value >> 32 * half & 0xFFFF_FFFF)
+
+    async def read(self, name: str) -> int:
+        entry = register(name)
+        low = await self.bus.read_dword(entry.offset)
+        return low | (await self.bus.read_dword(entry.offset + 4) << 32 if entry.wide else 0)
+
+
+async def _watch_trace(dut, words: list) -> None:
+    while True:
+        await RisingEdge(dut.clk)
+        if dut.trace_valid.value == 1:
+            words.append((int(dut.trace_target.value), int(dut.trace_data.value)))
+
+
+def _coalesced(words: list, bus_bytes: int):
+    """(target, data) of each word as targets and vectors, words of one target being together."""
+    vectors: dict[int, list[int]] = {}
+    for target, data in words:
+        vectors.setdefault(target, []).append(data)
+    rows = np.array(list(vectors), np.int64)
+    data = [b"".join(w.to_bytes(bus_bytes, "little") for w in v) for v in vectors.values()]
+    return rows, np.frombuffer(b"".join(data), np.uint32).reshape(len(rows), -1)
+
+
+@cocotb.test
+async def runs_commands(dut):
+    job = pickle.loads(Path(parameters()["job"]).read_bytes())
+    dut.rst.value = 0
+    Clock(dut.clk, CLOCK_NS, "ns").start()
+    host = Host(dut, job)
+    for level in (0, 1, 0):
+        dut.rst.value = level
+        await Timer(4 * CLOCK_NS, "ns")
+    words: list = []
+    cocotb.start_soon(_watch_trace(dut, words))
+    await host.write("RING_BASE", RING)
+    await host.write("RING_SIZE", SLOTS - 1)
+    await host.write("IRQ_ENABLE", 0b11)
+    await host.write("CONTROL", 1)
+    outcomes = []
+    for number, command in enumerate(job.commands, start=1):
+        for address, content in command.loads:
+            host.ram.write(address, content)
+        slot = (number - 1) % SLOTS
+        host.ram.write(RING + slot * DESCRIPTOR_BYTES, command.descriptor)
+        words.clear()
+        await host.write("TAIL", number % SLOTS)
+        if dut.interrupt.value != 1:
+            awaited = First(RisingEdge(dut.interrupt))
+            await with_timeout(awaited, job.limit * CLOCK_NS, "ns")
+        registers = {entry.name: await host.read(entry.name) for entry in REGISTERS}
+        dumps = tuple(host.ram.read(address, size) for address, size in command.dumps)
+        coalesced = _coalesced(words, job.bus_bytes) if words else None
+        outcomes.append(Outcome(registers=registers, dumps=dumps, coalesced=coalesced))
+        await host.write("IRQ", 0b11)
+        if registers["ERROR"]:
+            await host.write("ERROR", 1)
+        assert dut.interrupt.value == 0
+    Path(parameters()["outcomes"]).write_bytes(pickle.dumps(outcomes))

@@ -1,0 +1,55 @@
+# SPDX-FileCopyrightText: castbag contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The sorter: small on both simulators, and at its usual length."""
+
+import pytest
+
+from castbag.rtl.config import preset
+from castbag.rtl.sorter import RunSorter
+from castbag.sim.bench import simulate
+from castbag.sim.model import SIMULATORS
+from tests.benches.sorter import edges
+
+TINY = preset("tiny")
+
+
+@pytest.mark.parametrize("simulator", SIMULATORS)
+def test_sorts(simulator, tmp_path):
+    simulate(
+        RunSorter(TINY),
+        "tests.benches.sorter",
+        simulator=simulator,
+        folder=tmp_path,
+        config=TINY.as_dict(),
+    )
+
+
+@pytest.mark.parametrize("simulator", SIMULATORS)
+def test_pace(simulator, tmp_path):
+    check_pace(TINY, edges(TINY.run_length), simulator, tmp_path)
+
+
+def test_pace_of_4096(tmp_path):
+    check_pace(preset("base"), [1, 1000, 4096], "verilator", tmp_path)
+
+
+def check_pace(config, lengths, simulator, folder):
+    sorter = RunSorter(config)
+    simulate(
+        sorter,
+        "tests.benches.sorter_pace",
+        simulator=simulator,
+        folder=folder,
+        config=config.as_dict(),
+        cycles=[(length, sorter.cycles(length)) for length in lengths],
+    )
+
+
+def test_cycles():
+    """Stage k waits for 2**k pairs and has a latency of 2, 4 or 5, by its kind of RAM."""
+    latencies = 4 * 2 + 5 * 4 + 3 * 5  # stages 0 to 3, 4 to 8, 9 to 11
+    fills = sum(2**k for k in range(12))
+    sorter = RunSorter(preset("base"))
+    assert sorter.cycles(4096) == 4095 + fills + latencies == 8233
+    assert sorter.cycles(1) == latencies
+    assert sorter.cycles(5) == 4 + 1 + 2 + 10 * 4 + latencies
