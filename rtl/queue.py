@@ -56,7 +56,7 @@ class Queue(wiring.Component):
         leaving = self.o.valid & self.o.ready
         fetching = Signal()
         m.d.comb += [
-            self.i.ready.eq(self.level != self.depth),
+            self.i.ready.eq(~self.level[-1]),  # full: the depth is a power of two
             write.en.eq(entering),
             write.data.eq(self.i.payload),
         ]

@@ -205,10 +205,13 @@ class Model:
     def _compile_icarus(self, folder: Path) -> None:
         program = _tool("iverilog", "apt-get install iverilog, or use verilator")
         # Icarus runs an `always @*` only once an input changes: outputs of constant logic would
-        # stay X for ever. `always_comb` runs at time 0 as well (amaranth issue 1629).
+        # stay X for ever (amaranth issue 1629). Every such block of Yosys' reads a register that
+        # is there to start it; given its value at time 0, not before, it does. `always_comb`
+        # would start by itself, but Icarus 11 wakes it for ever by glitches of whole vectors.
+        starter = re.compile(r"reg (\\\$auto\$verilog_backend\S+) +=\s*0;")
         names = []
         for name, text in self.sources:
-            (folder / name).write_text(re.sub(r"\balways @\*", "always_comb", text))
+            (folder / name).write_text(starter.sub(r"reg \1 ; initial \1 <= 0;", text))
             names.append(name)
         command = [program, "-g2012", "-s", self.top, "-o", "sim.vvp"]
         command += [f"-P{self.top}.{name}={value}" for name, value in self.constants]
