@@ -53,6 +53,9 @@ types: $(VENV)/ready-core $(VENV)/ready-lint ## Check types
 sim: $(VENV)/ready-core $(VENV)/ready-test ## Run the benches of the RTL alone
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m bench
 
+fp: $(VENV)/ready-core $(VENV)/ready-test ## Compare ten million operand pairs a floating-point unit
+	FP_PAIRS=10000000 $(BIN)/python -m pytest tests/test_fp.py -k many
+
 synth: $(VENV)/ready-core $(VENV)/ready-synth ## Synthesise every unit for ECP5, compare with the budget
 	$(BIN)/python -m castbag.boards.budget
 

@@ -48,9 +48,9 @@ class Run:
 
     outcomes: tuple[Outcome, ...]
     cycles: int
-    """All cycles that the device ran, those between commands included."""
+    """Cycles from each command's launch to its interrupt, added up."""
     seconds: float
-    """Wall-clock time that they took."""
+    """Wall-clock time that those cycles took."""
 
 
 class Device(Protocol):

@@ -10,6 +10,9 @@ from amaranth.utils import exact_log2
 from .config import EngineConfig
 from .layouts import REQUEST_BITS, RequestLayout
 
+FACTOR_BITS = 18
+"""What a multiplier block of the ECP5 takes; a wider product is of two, added a cycle later."""
+
 
 class VectorAddress(wiring.Component):
     """For every index, in order, the request `base + index * words * bus_bytes`, `words` beats.
@@ -43,12 +46,20 @@ class VectorAddress(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         beat_bits = exact_log2(self.config.bus_bytes)
-        beats = Signal(self.config.address_bits - beat_bits)  # index * words
-        multiplied = Signal()  # `beats` holds a product
+        index = self.i.payload
+        # Beats in front of the vector, in two parts.
+        low = Signal(FACTOR_BITS + REQUEST_BITS)
+        high = Signal(max(0, len(index) - FACTOR_BITS) + REQUEST_BITS)
+        multiplied = Signal()  # they hold an index's products
         out_free = ~self.o.valid | self.o.ready
         m.d.comb += self.i.ready.eq(~multiplied | out_free)
         with m.If(self.i.ready):
-            m.d.sync += [multiplied.eq(self.i.valid), beats.eq(self.i.payload * self.words)]
+            m.d.sync += [
+                multiplied.eq(self.i.valid),
+                low.eq(index[:FACTOR_BITS] * self.words),
+                high.eq(index[FACTOR_BITS:] * self.words),
+            ]
+        beats = low + (high << FACTOR_BITS)
         with m.If(out_free):
             m.d.sync += [
                 self.o.valid.eq(multiplied),

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Caster: where the backward pass becomes a gather-reduce. See `golden/casting.py`."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -40,6 +40,7 @@ class Caster(wiring.Component):
     """
 
     def __init__(self, config: EngineConfig):
+        self.config = config
         super().__init__(
             {
                 "i": In(stream.Signature(SortPairLayout(config))),
@@ -53,7 +54,7 @@ class Caster(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         following, lookup = self.i.payload, self.o.payload
-        pair = Signal(following.shape())  # the pair that is cast
+        pair = Signal(SortPairLayout(self.config))  # the pair that is cast
         held = Signal()  # there is one
         first = Signal(init=1)
         segment = Signal.like(lookup.segment)
@@ -71,11 +72,11 @@ class Caster(wiring.Component):
             self.i.ready.eq(~held | self.o.ready),
         ]
         with m.If(self.o.valid & self.o.ready):
-            m.d.sync += [
-                held.eq(0),
-                first.eq(boundary),
-                segment.eq(Mux(pair.end, 0, segment + boundary)),
-            ]
+            m.d.sync += [held.eq(0), first.eq(boundary)]
+            with m.If(pair.end):
+                m.d.sync += segment.eq(0)
+            with m.Elif(boundary):
+                m.d.sync += segment.eq(segment + 1)
         with m.If(self.i.valid & self.i.ready):
             m.d.sync += [held.eq(1), pair.eq(following)]
         return m

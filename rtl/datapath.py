@@ -146,24 +146,25 @@ class Datapath(wiring.Component):
     def _ports(self, m: Module):
         """The two halves of the memory port, and which beats belong to whom."""
         config = self.config
-        lists = 2 * config.burst_beats
+        # An element a cycle from a memory some 100 cycles away; and a whole number of bursts.
+        lists, bursts = 4 * config.burst_beats, 4
         m.submodules.read_port = read = ReadPort(
             config,
             clients=(
-                ReadClient("entries", beats=lists, bursts=2),
-                ReadClient("offsets", beats=lists, bursts=2),
+                ReadClient("entries", beats=lists, bursts=bursts),
+                ReadClient("offsets", beats=lists, bursts=bursts),
                 ReadClient("vectors", beats=config.vector_beats, bursts=config.vector_requests),
                 ReadClient("rows", beats=config.vector_beats, bursts=config.vector_requests),
-                ReadClient("cast_entries", beats=lists, bursts=2),
-                ReadClient("cast_offsets", beats=lists, bursts=2),
+                ReadClient("cast_entries", beats=lists, bursts=bursts),
+                ReadClient("cast_offsets", beats=lists, bursts=bursts),
             ),
         )
         m.submodules.write_port = write = WritePort(
             config,
             clients=(
-                WriteClient("vectors", beats=4 * config.burst_beats, bursts=64),
-                WriteClient("cast_table", beats=lists, bursts=2),
-                WriteClient("unique_rows", beats=lists, bursts=2),
+                WriteClient("vectors", beats=4 * config.burst_beats, bursts=config.vector_requests),
+                WriteClient("cast_table", beats=lists, bursts=bursts),
+                WriteClient("unique_rows", beats=lists, bursts=bursts),
             ),
         )
         connect(m, read.axi, flipped(self.read))

@@ -27,12 +27,13 @@ class VectorFetch(wiring.Component):
     are on their way at a time; the read port bounds the beats. Where the vectors come from is
     the read client's affair.
 
-    Latency: 5 cycles and the memory's. Rate: a word a cycle.
+    Latency: 2 cycles from a lookup to its request, 1 from a beat to its term. Rate: a word a
+    cycle.
 
     Members:
-        base: Byte address of the source table; steady while lookups are held.
-        words: Words of a vector; steady likewise.
-        announce: Give the targets of segments on `closing`; steady likewise.
+        base: Byte address of the source table; steady while lookups are held, as is `announce`.
+        words: Words of a vector; steady likewise and for two cycles before.
+        announce: Give the targets of segments on `closing`.
         i: Lookups.
         request: Vectors to read.
         data: Their beats.
@@ -112,8 +113,9 @@ class VectorFetch(wiring.Component):
         depth = 1 << max(1, (config.max_words - 1).bit_length())
         m.submodules.memory = memory = Memory(shape=config.bus_bits, depth=depth, init=[])
         keep, replay = memory.write_port(), memory.read_port(domain="sync")
+        last_word = Signal(range(config.max_words))
         word = Signal(range(config.max_words))
-        end = word + 1 == self.words
+        end = Signal()  # it is the last
         out_free = ~self.o.valid | self.o.ready
         step = order.o.valid & out_free & (~head.read | self.data.valid)
         fresh = Signal(config.bus_bits)  # the word, unless it is replayed
@@ -128,11 +130,13 @@ class VectorFetch(wiring.Component):
             replay.addr.eq(word),
             self.o.payload.data.eq(Mux(replayed, replay.data, fresh)),
         ]
+        m.d.sync += [last_word.eq(self.words - 1), end.eq(word == last_word)]
         with m.If(out_free):
             m.d.sync += self.o.valid.eq(step)
         with m.If(step):
             m.d.sync += [
                 word.eq(Mux(end, 0, word + 1)),
+                end.eq(Mux(end, last_word == 0, word + 1 == last_word)),
                 fresh.eq(Mux(head.read, self.data.payload, 0)),
                 replayed.eq(head.again),
                 self.o.payload.target.eq(head.target),

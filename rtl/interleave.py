@@ -13,7 +13,7 @@ from .layouts import REQUEST_BITS, SLOT_BITS, SLOTS, LookupLayout, SlottedLookup
 from .queue import Queue
 
 MOST_PAGES = 64
-"""The window is shared out in pages: more of them waste less, but need longer tables."""
+"""The window is dealt out in pages: more of them waste less of it, but need longer tables."""
 
 
 def slot_count(words: int) -> int:
@@ -28,26 +28,25 @@ class Interleaver(wiring.Component):
     `Reducer`). A vector of `words >= SLOTS` words covers that by itself; shorter ones need
     other segments between. So there are `slot_count(words)` slots, each a queue of lookups; a
     segment stays in one slot, behind those that came to it earlier. Each slot has its turn
-    once in `SLOTS` cycles, whether it holds a lookup or not: that is the pace at which the
-    reducer can take them, and a slot which came more often would only keep the others from
-    filling. In words, as the reducer sees it, where lookups come as fast as they leave:
+    once in `SLOTS` cycles, whether it holds a lookup or not: the reducer could not take more
+    of it, and lookups that ran ahead would only be missing later, when they could fill gaps.
+    Where lookups come as fast as they leave, the reducer gets
 
         words a cycle = 1                          once every slot holds a lookup
         words a cycle = min(1, words / SLOTS)      where one segment is all there is
 
-    Runs of `run` lookups a segment keep every slot filled from the `slots * run`-th lookup on
-    if `slots * run <= window - 2 * SLOTS * page`, with pages as below. A segment goes to the
-    next slot in turn that holds no more lookups than the average one, so a long segment meets
-    short ones in the other slots, as many as the window has room for.
+    Runs of `run` lookups a segment keep every slot filled, from lookup `slots * run` on, if
+    `slots * run <= window - 2 * SLOTS * page`. A segment goes to the next slot in turn that
+    holds no more lookups than the average one: so short segments pass a long one by in the
+    other slots, as many as the window has room for. `page` is `window / MOST_PAGES`, or 1.
 
-    The queues share one RAM of `window` lookups, in up to `MOST_PAGES` pages of `page` lookups;
-    a queue is a chain of pages, never without one, so that one segment can take nearly all.
-    Lookups come in order: where no page is free, all wait.
+    The queues share one RAM of `window` lookups, page by page; each is a chain of pages, and
+    never without one. Lookups come in order: where no page is free, all wait.
 
     With `ordered` there is a single slot: lookups leave in the order in which they came.
 
-    Latency: 3 cycles, and up to `SLOTS` for the turn where there are several slots. Rate: a
-    lookup a cycle; with several slots their number in `SLOTS` cycles.
+    Latency: 3 cycles, and up to `SLOTS` for the turn where there are several slots. Rate: with
+    one slot, a lookup a cycle; with several, each of them one in `SLOTS` cycles.
 
     Members:
         words: Words of a vector; steady while lookups are held and for two cycles before.
@@ -84,8 +83,7 @@ class Interleaver(wiring.Component):
         link, follow = following.write_port(), following.read_port(domain="comb")
         m.submodules.vacated = vacated = Queue(range(pages), depth=pages)
 
-        # Cycles from slot to slot, and the highest slot. All of them are one for `ordered`.
-        stride = Signal(range(SLOT_BITS + 1))  # as a power of two
+        stride = Signal(range(SLOT_BITS + 1))  # cycles from turn to turn, as a power of two
         last_slot = Signal(SLOT_BITS)
         m.d.sync += [stride.eq(SLOT_BITS), last_slot.eq(0)]
         for log in range(SLOT_BITS):
@@ -102,8 +100,10 @@ class Interleaver(wiring.Component):
 
         # In: a segment keeps its slot; the next one takes the slot that stands ready.
         into = Signal(SLOT_BITS)
+        into_next = Signal(SLOT_BITS)
         fresh = Signal(SLOT_BITS)  # for the next segment
-        tail = tails[into]
+        tail = Signal(range(window))  # of `into`
+        tail_after = Signal.like(tail)
         tail_turns = self._ends_page(tail)
         untouched = Signal(range(pages + 1), init=SLOTS)  # first of the pages never used so far
         recycling = untouched[-1]
@@ -119,12 +119,18 @@ class Interleaver(wiring.Component):
             link.data.eq(spare),
             vacated.o.ready.eq(entering & tail_turns & recycling),
         ]
-        with m.If(entering):
-            m.d.sync += tails[into].eq(Mux(tail_turns, spare << page_bits, tail + 1))
-            with m.If(tail_turns & ~recycling):
-                m.d.sync += untouched.eq(untouched + 1)
+        with m.If(entering & tail_turns & ~recycling):
+            m.d.sync += untouched.eq(untouched + 1)
         ending = entering & self.i.payload.last
-        m.d.sync += into.eq(Mux(ending, fresh, into) & last_slot)
+        m.d.comb += [
+            tail_after.eq(Mux(tail_turns, spare << page_bits, tail + 1)),
+            into_next.eq(Mux(ending, fresh, into) & last_slot),
+        ]
+        m.d.sync += [into.eq(into_next), tail.eq(tails[into_next])]
+        with m.If(entering):
+            m.d.sync += tails[into].eq(tail_after)
+            with m.If(into_next == into):
+                m.d.sync += tail.eq(tail_after)
 
         # Out: the slot whose turn it is, if it holds a lookup.
         clock = Signal(SLOT_BITS)  # of the next turn
@@ -193,7 +199,7 @@ class Interleaver(wiring.Component):
 
         held = Signal(range(self.config.window + 1))
         count(held, entering.any(), leaving.any())
-        share = Signal.like(held)
+        share = Signal.like(held)  # of each slot, if all held the same
         m.d.sync += share.eq((held << stride) >> SLOT_BITS)
         short = Signal(SLOTS)  # slots that held no more than their share, a few cycles ago
         for slot in range(SLOTS):

@@ -21,7 +21,7 @@ LUT_RAM_WORDS = 16
 BLOCK_RAM_WORDS = 512
 """A block RAM on ECP5, at its widest."""
 
-SPARE = 8
+SPARE = LUT_RAM_WORDS
 """Places of the queue before one that has just a sub-run's, see `MergeStage`."""
 
 
@@ -43,14 +43,17 @@ class SubRunLayout(data.StructLayout):
 class Merge(wiring.Component):
     """Each sub-run of `a` and the next one of `b` leave as one: sorted, equal rows `a` first.
 
-    The heads of both are held in registers and compared; the lesser leaves::
+    The heads of both are held in registers; the lesser leaves, and the next of its kind takes its
+    place::
 
         a  2 5                 o  0 2 2 5
         b  0 2                    b a b a
 
-    A pair leaves a cycle, for as long as the heads are replaced: after the last of a sub-run its
-    head becomes an empty one, which is larger than any row, and with the last of both sub-runs
-    both heads are replaced. So no cycle passes between two sub-runs, nor for an empty one.
+    A pair leaves a cycle, for as long as heads are replaced. After the last of a sub-run its head
+    becomes an empty one, which is larger than any row; with the last of both sub-runs both heads
+    are replaced. So no cycle passes between two sub-runs, nor for an empty one. Which head leaves
+    is decided a cycle ahead, while heads are replaced, for each of the ways in which they may be:
+    three comparators, and no path through one of them to a queue.
 
     Members:
         a: Sub-runs, each earlier in its run than its partner in `b`. `end` is not looked at.
@@ -59,7 +62,8 @@ class Merge(wiring.Component):
     """
 
     def __init__(self, config: EngineConfig):
-        sub_runs = stream.Signature(SubRunLayout(config))
+        self.shape = SubRunLayout(config)
+        sub_runs = stream.Signature(self.shape)
         super().__init__({"a": In(sub_runs), "b": In(sub_runs), "o": Out(sub_runs)})
 
     a: stream.Interface
@@ -69,15 +73,13 @@ class Merge(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         merged = self.o.payload
-        a, a_held = Signal(merged.shape()), Signal()
-        b, b_held = Signal(merged.shape()), Signal()
+        a, a_held = Signal(self.shape), Signal()
+        b, b_held = Signal(self.shape), Signal()
 
-        # `<` decides and not `<=`, which costs ECP5 an equality besides.
-        from_a = Signal()
+        from_a = Signal()  # whose head leaves
         last = Signal()
         m.d.comb += [
-            from_a.eq(~(Cat(b.row, b.empty) < Cat(a.row, a.empty))),
-            last.eq(Mux(from_a, (a.last | a.empty) & b.empty, a.empty & b.last)),
+            last.eq(Mux(from_a, a.last & b.empty, b.last & a.empty)),
             merged.row.eq(Mux(from_a, a.row, b.row)),
             merged.source.eq(Mux(from_a, a.source, b.source)),
             merged.empty.eq(a.empty & b.empty),
@@ -99,7 +101,21 @@ class Merge(wiring.Component):
             m.d.sync += [b_held.eq(self.b.valid), b.eq(self.b.payload)]
         with m.Elif(leaving & ~from_a):
             m.d.sync += b.empty.eq(1)
+
+        with m.If(self.a.ready & self.b.ready):
+            m.d.sync += from_a.eq(_first(self.a.payload, self.b.payload))
+        with m.Elif(self.a.ready):
+            m.d.sync += from_a.eq(_first(self.a.payload, b))
+        with m.Elif(self.b.ready):
+            m.d.sync += from_a.eq(_first(a, self.b.payload))
+        with m.Elif(leaving):  # the last of its sub-run: the other one's turn
+            m.d.sync += from_a.eq(~from_a)
         return m
+
+
+def _first(a, b):
+    """Whether `a` goes before `b`: not if `b` is less. (`<=` would cost an equality besides.)"""
+    return ~(Cat(b.row, b.empty) < Cat(a.row, a.empty))
 
 
 class MergeStage(wiring.Component):
@@ -119,8 +135,8 @@ class MergeStage(wiring.Component):
     cycles after it entered, if `o` is always ready: a pair has to be compared with the first one
     of B, or the run to end, before it may leave. The rows do not matter. Neither does `i` wait
     then, whatever the lengths of the runs that follow each other. For that a queue has more than
-    a sub-run's places: its last pair may leave `length + latency` cycles after it entered, and
-    meanwhile the next sub-run comes. With `o` stalled, two sub-runs still enter.
+    a sub-run's places: its first pair may leave as late as `2 * length + latency` cycles after it
+    entered, when the next sub-run has begun. With `o` stalled, two sub-runs still enter.
 
     Args:
         length: Most pairs of a sub-run in `i`; a power of two. Those of `o` are twice as long.
@@ -159,19 +175,20 @@ class MergeStage(wiring.Component):
             connect(m, queues[-1].o, outlet)
         connect(m, self._merge.o, flipped(self.o))
 
-        a, b, pair = self._a[0].i, self._b[0].i, self.i.payload
+        a, b, pair = self._a[0], self._b[0], self.i.payload
         to_b = Signal()
         alone = ~to_b & pair.last & pair.end
         entering = self.i.valid & self.i.ready
         m.d.comb += [
-            self.i.ready.eq(a.ready & b.ready),
-            a.valid.eq(entering & ~to_b),
-            a.payload.eq(pair),
-            a.payload.empty.eq(0),
-            b.valid.eq(entering & (to_b | alone)),
-            b.payload.eq(pair),
-            b.payload.empty.eq(alone),
+            a.i.valid.eq(entering & ~to_b),
+            a.i.payload.eq(pair),
+            a.i.payload.empty.eq(0),
+            b.i.valid.eq(entering & (to_b | alone)),
+            b.i.payload.eq(pair),
+            b.i.payload.empty.eq(alone),
         ]
+        # For one item each, and the one that may be entering: so that ready is a register.
+        m.d.sync += self.i.ready.eq((a.level < a.depth - 1) & (b.level < b.depth - 1))
         with m.If(entering & pair.last):
             m.d.sync += to_b.eq(~to_b & ~pair.end)
         return m
@@ -183,7 +200,7 @@ def _depths(length: int) -> list[int]:
     Twice a sub-run's places, as long as no more RAM is needed for that than for one sub-run's.
     """
     if 2 * length <= LUT_RAM_WORDS:
-        return [max(4, 2 * length)]
+        return [max(8, 2 * length)]
     if 2 * length <= BLOCK_RAM_WORDS:
         return [max(2 * LUT_RAM_DEPTH, 2 * length)]
     return [SPARE, length]

@@ -183,15 +183,14 @@ class PairReader(wiring.Component):
         number = Signal(config.bag_bits)
         begin = Signal(config.lookup_bits)
         offset = boundary.item
-        fault = Signal(Error)
+        off_start = offset.opening & (offset.large | offset.value.any())
+        falls = offset.negative | ~offset.large & (offset.value < begin)
         beyond = offset.large | (offset.value > lookups)
-        with m.If(offset.opening & (offset.large | offset.value.any())):
-            m.d.comb += fault.eq(Error.OFFSET_START)
-        with m.Elif(offset.negative | ~offset.large & (offset.value < begin)):
-            m.d.comb += fault.eq(Error.OFFSET_FALL)
-        with m.Elif(beyond | offset.final & (offset.value != lookups)):
-            m.d.comb += fault.eq(Error.OFFSET_END)
-        faulty = fault != Error.NONE
+        off_end = beyond | offset.final & (offset.value != lookups)
+        fault = Mux(off_end, Error.OFFSET_END, Error.NONE)
+        fault = Mux(falls, Error.OFFSET_FALL, fault)
+        fault = Mux(off_start, Error.OFFSET_START, fault)
+        faulty = off_start | falls | off_end
         m.d.comb += boundary.free.eq(~boundary.valid | bag.free)
         bag.load(
             m,
@@ -264,10 +263,8 @@ class PairReader(wiring.Component):
         item = numbered.item
         inside = ~item.large & (item.row < batch.rows)
         padding = batch.has_padding & (item.row == batch.padding_index)
-        fault = Signal(Error)
-        m.d.comb += fault.eq(item.fault)
-        with m.If(item.real & ~inside & ~batch.ignore_bounds):
-            m.d.comb += fault.eq(Error.INDEX)
+        outside = item.real & ~inside & ~batch.ignore_bounds
+        fault = Mux(outside, Error.INDEX, item.fault)
         going = self.error == Error.NONE
         m.d.comb += numbered.free.eq(~numbered.valid | judged.free & going)
         judged.load(

@@ -13,7 +13,7 @@ from .layouts import REQUEST_BITS, SLOTS, TermLayout, VectorWordLayout
 from .queue import Queue
 
 LATENCY = 2 + Adder.LATENCY
-"""Cycles from a term to its sum: accumulator read, operands, adder."""
+"""Cycles from a sum to the next in the same place: accumulator read, operands, adder."""
 
 assert LATENCY == SLOTS, "the interleaver provides for as many cycles as the loop has"
 
@@ -30,11 +30,11 @@ class Reducer(wiring.Component):
     no machine that keeps the order can beat with this adder; with `SLOTS / words` segments
     mixed, or with runs of length 1 (whose sums depend on nothing), it is one word a cycle.
 
-    Latency: `LATENCY` + 1 cycles. Resources: `lanes` adders, accumulators for one vector of
+    Latency: `LATENCY` + 2 cycles. Resources: `lanes` adders, accumulators for one vector of
     the largest size.
 
     Members:
-        words: Words of a vector; steady while terms are held.
+        words: Words of a vector; steady while terms are held and for a cycle before.
         i: Terms.
         o: Words of sums; a sum's words leave in order and together.
     """
@@ -67,13 +67,10 @@ class Reducer(wiring.Component):
 
         # Where a term's sum is: slots lie apart by the words of a vector, rounded up.
         term = self.i.payload
+        apart = Signal(2)
+        m.d.sync += apart.eq(Mux(self.words == 1, 0, Mux(self.words < SLOTS // 2, 2, 3)))
         place = Signal(range(depth))
-        with m.If(self.words == 1):
-            m.d.comb += place.eq(term.slot)
-        with m.Elif(self.words < SLOTS // 2):
-            m.d.comb += place.eq(term.word | term.slot << 2)
-        with m.Else():
-            m.d.comb += place.eq(term.word | term.slot << 3)
+        m.d.comb += place.eq(term.word | term.slot << apart)
 
         tag = data.StructLayout(
             {
@@ -84,39 +81,60 @@ class Reducer(wiring.Component):
                 "valid": 1,
             }
         )
-        # stages[k] goes with the term that was taken k cycles ago.
+        # A term is held until the sum that it adds to is back from the adders. Then it moves,
+        # and all before it, a stage a cycle: stages[k] was taken k + 1 cycles ago.
+        held, held_data, held_first = Signal(tag), Signal(config.bus_bits), Signal()
         stages = [Signal(tag, name=f"stage_{age}") for age in range(1, LATENCY + 1)]
         result = stages[-1]
-        enable = Signal()  # everything moves, or nothing does
-        m.d.comb += enable.eq(~(result.valid & result.last) | finished.i.ready)
-
-        waits = Signal()  # its sum is still in the adders
-        m.d.comb += waits.eq(
-            ~term.first & Cat(s.valid & (s.place == place) for s in stages[:-1]).any()
-        )
-        taking = self.i.valid & self.i.ready
+        enable, taking = Signal(), Signal()
+        # Which stage holds that sum is found out as the term comes, and followed from then on.
+        awaited = Signal(LATENCY)
+        blocked = Signal()  # it is one before the last
         m.d.comb += [
-            self.i.ready.eq(enable & ~waits),
+            enable.eq(~(result.valid & result.last) | finished.i.ready),
+            taking.eq(enable & held.valid & ~blocked),
+            self.i.ready.eq(~held.valid | taking),
             read.en.eq(enable),
-            read.addr.eq(place),
+            read.addr.eq(held.place),
         ]
+        with m.If(self.i.ready):
+            m.d.sync += [
+                held.place.eq(place),
+                held.target.eq(term.target),
+                held.end.eq(term.end),
+                held.last.eq(term.last),
+                held.valid.eq(self.i.valid),
+                held_data.eq(term.data),
+                held_first.eq(term.first),
+            ]
+        follows = taking & (held.place == place) & ~term.first
+        found = Cat(stage.valid & (stage.place == place) & ~term.first for stage in stages)
+        known = Mux(self.i.ready, found, awaited)
+        m.d.sync += [
+            awaited.eq(Mux(enable, Cat(follows, known), known)),
+            # As `awaited[:-1].any()` will be, worked out beside it and not after it.
+            blocked.eq(
+                Mux(
+                    enable,
+                    follows | Mux(self.i.ready, found[:-2].any(), awaited[:-2].any()),
+                    Mux(self.i.ready, found[:-1].any(), awaited[:-1].any()),
+                )
+            ),
+        ]
+
         added = Signal(config.bus_bits)  # the sums
         newest = Signal(config.bus_bits)  # the sums of the cycle before
-        # A sum that came back in the very cycle of the read is not in the RAM yet.
-        bypass = Signal()
+        bypass = Signal()  # that is where the sum is: it was not in the RAM yet
         addend, addend_first = Signal(config.bus_bits), Signal()
         left, right = Signal(config.bus_bits), Signal(config.bus_bits)
         with m.If(enable):
             m.d.sync += [
-                stages[0].place.eq(place),
-                stages[0].target.eq(term.target),
-                stages[0].end.eq(term.end),
-                stages[0].last.eq(term.last),
+                stages[0].eq(held),
                 stages[0].valid.eq(taking),
-                bypass.eq(result.valid & (result.place == place)),
+                bypass.eq(awaited[-1]),
                 newest.eq(added),
-                addend.eq(term.data),
-                addend_first.eq(term.first),
+                addend.eq(held_data),
+                addend_first.eq(held_first),
                 left.eq(Mux(addend_first, 0, Mux(bypass, newest, read.data))),
                 right.eq(addend),
             ]

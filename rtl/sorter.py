@@ -22,10 +22,11 @@ class RunSorter(wiring.Component):
         row, source = row[order], source[order]
 
     It is `log2(run_length)` stages in a chain, a FIFO merge sorter: stage k makes sub-runs of
-    `2**(k + 1)` pairs out of two of `2**k`, while the next two enter::
+    `2**(k + 1)` pairs out of two of `2**k`, while the next two enter. With the rows of four pairs::
 
-        i        stage 0    stage 1    stage 2 …
-        5 2 2 0  2 5 │ 0 2  0 2 2 5
+        i          2 5 2 0
+        stage 0    2 5 │ 0 2
+        stage 1    0 2 2 5
 
     From the first pair in to the last pair out, if neither side ever waits, it takes
 
@@ -39,8 +40,8 @@ class RunSorter(wiring.Component):
     While `o` is stalled a whole run enters, and waits sorted.
 
     Source: Matsumoto, Nakano and Ito, "Optimal parallel hardware K-sorter and top K-sorter, with
-    FPGA implementations", ISPDC 2015. There a stage waits for whole sub-runs, here for the end
-    of the run if that is sooner, so that runs may have any length.
+    FPGA implementations", ISPDC 2015. It sorts K keys; here a run may be shorter: `end`
+    goes along, so that a stage knows a sub-run that no partner will follow.
 
     Members:
         i: Stream in, `SortPairLayout`: runs of 1 to `run_length` pairs, each closed by `end`.

@@ -14,9 +14,6 @@ from .map import DESCRIPTOR, DESCRIPTOR_WORDS, Dataflow, Error, Mode, Optimizer,
 ADDRESSES = tuple(entry.name for entry in DESCRIPTOR if entry.word >= field("indices").word)
 """Names of the descriptor's address fields."""
 
-LATENCY = 4 * len(ADDRESSES) + 4
-"""Cycles from a descriptor's last word to the verdict on a legal one."""
-
 
 class CommandLayout(data.StructLayout):
     """A command as the engine uses it; the names are those of the descriptor's fields."""
@@ -53,7 +50,8 @@ class CommandReader(wiring.Component):
     end inside the address space: else it is EXTENT, at the word of the first such buffer's
     address. So no unit behind needs to check an address, and none can write outside.
 
-    Latency: `LATENCY` cycles from the last word to `done`; what is wrong is known sooner.
+    Latency: `4 + sum(2 + pitch.bit_length())` cycles from the last word to `done`, over all
+    buffers, `pitch` the bytes of an entry; what is wrong is known sooner.
 
     Members:
         start: A descriptor is about to come; forgets the last one.
@@ -198,18 +196,18 @@ class CommandReader(wiring.Component):
 
     def _judge_extents(self, m: Module, index, used, entries, pitch, address, word) -> None:
         """States that go through the buffers: each must end inside the address space."""
-        factors = Signal.like(entries), Signal.like(pitch)
-        extent = Signal(len(entries) + len(pitch))
-        end = Signal(max(len(extent), len(address)) + 1)
+        longest = len(entries) + len(pitch)
+        addend, pitch_left = Signal(longest), Signal.like(pitch)
+        end = Signal(max(longest, len(address)) + 1)
         with m.State("choose buffer"):
-            m.d.sync += [factors[0].eq(entries), factors[1].eq(pitch)]
-            m.next = "multiply"
-        with m.State("multiply"):
-            m.d.sync += extent.eq(factors[0] * factors[1])
-            m.next = "add address"
-        with m.State("add address"):
-            m.d.sync += end.eq(extent + address)
-            m.next = "compare end"
+            m.d.sync += [end.eq(address), addend.eq(entries), pitch_left.eq(pitch)]
+            m.next = "add extent"
+        with m.State("add extent"):  # entries * pitch, a bit of the pitch each cycle
+            with m.If(pitch_left[0]):
+                m.d.sync += end.eq(end + addend)
+            m.d.sync += [addend.eq(addend << 1), pitch_left.eq(pitch_left >> 1)]
+            with m.If(~pitch_left[1:].any()):
+                m.next = "compare end"
         with m.State("compare end"):
             m.d.sync += index.eq(index + 1)
             m.next = "choose buffer"

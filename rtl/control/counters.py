@@ -33,6 +33,9 @@ class Counters(wiring.Component):
     cast_read_beat: Signal
     cast_write_beats: Signal
     total: Signal
+    cycles: list[Signal]
+    read_beats: list[Signal]
+    write_beats: list[Signal]
 
     def __init__(self):
         by_phase = Out(COUNTER_BITS).array(len(Phase))

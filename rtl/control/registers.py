@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """RegisterFile: the registers of the map behind an AXI4-Lite port."""
 
+from typing import Any
+
 from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -26,7 +28,7 @@ class RegisterFile(wiring.Component):
         NAME_clear (w1c): Out, pulse: the bits that were written as 1.
     """
 
-    bus: wiring.PureInterface
+    bus: Any  # AXI4LiteSignature
 
     def __init__(self):
         members = {"bus": In(AXI4LiteSignature(address_bits=ADDRESS_BITS))}
@@ -102,7 +104,7 @@ class RegisterFile(wiring.Component):
 def _select(words: dict[int, Value], index: Value, first: int = 0) -> Value:
     """The word of number `first + index`, 0 where there is none.
 
-    A tree of two-way choices: a switch over all words became three times as large on ECP5.
+    A tree of two-way choices: a switch over all words is a third larger on ECP5.
     """
     if len(index) == 0:
         return words.get(first, Const(0, 32))

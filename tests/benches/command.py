@@ -5,7 +5,7 @@
 import cocotb
 
 from castbag.rtl.config import preset
-from castbag.rtl.control.command import ADDRESSES, LATENCY, CommandLayout
+from castbag.rtl.control.command import ADDRESSES, CommandLayout
 from castbag.rtl.control.map import (
     DESCRIPTOR,
     DESCRIPTOR_WORDS,
@@ -165,17 +165,24 @@ async def takes_legal_commands(dut, idle):
 
 
 @cocotb.test
-async def judges_after_its_latency(dut):
+@cocotb.parametrize((("dim", "wide"), [(1, 0), (5, 1), (CONFIG.max_dim, 0)]))
+async def judges_after_its_latency(dut, dim, wide):
     bench = CommandBench(dut)
     await bench.reset()
     dut.start.value = 1
     await bench.step()
     dut.start.value = 0
     await bench.step()
-    words = encode_descriptor(**LEGAL)
-    bench.words.send_all(words[4 * k] for k in range(DESCRIPTOR_WORDS))
+    words = encode_descriptor(**(LEGAL | {"dim": dim, "wide_indices": wide}))
+    bench.words.send_all(
+        int.from_bytes(words[4 * k : 4 * k + 4], "little") for k in range(DESCRIPTOR_WORDS)
+    )
     await bench.until(lambda: bench.words.idle)
-    assert await bench.until(lambda: bench.verdict != (0, 0)) == LATENCY
+    cycles = await bench.until(lambda: bench.verdict != (0, 0))
+    row = -(-dim // CONFIG.lanes) * BEAT
+    index, offset = (8 if wide else 4), 4
+    pitches = [index, offset, row, row, row, row, 4, 4, row]
+    assert cycles == 4 + sum(2 + pitch.bit_length() for pitch in pitches)
 
 
 @cocotb.test

@@ -10,8 +10,6 @@ from castbag.sim.bench import STALLS, Bench, parameters
 
 from .segments import VectorMemory
 
-MOST_ROWS = 1000
-
 
 def content(config, address: int) -> int:
     """A beat that tells its address: the place of each element, scrambled."""
@@ -36,8 +34,8 @@ class Frame:
         dut.words.value = 1
         dut.announce.value = 0
 
-    def draw(self, count: int, *, again: float) -> list[dict]:
-        """Lookups, a tenth of them not valid, `again` of the others replayed."""
+    def draw(self, count: int, *, rows: int, again: float) -> list[dict]:
+        """Lookups in `rows` rows, a tenth of them not valid, `again` of the others replayed."""
         rng, config = self.bench.rng, self.config
         items, read = [], False
         for _ in range(count):
@@ -45,7 +43,7 @@ class Frame:
             repeated = valid and read and rng.random() < again
             read |= valid
             lookup = {
-                "source": rng.randrange(MOST_ROWS),
+                "source": rng.randrange(rows),
                 "target": rng.getrandbits(config.vector_index_bits),
                 "valid": int(valid),
                 "again": int(repeated),
@@ -57,8 +55,9 @@ class Frame:
 
     async def fetch(self, items, *, base: int, words: int, announce: int) -> None:
         """Pass the items through, and compare everything that comes of them."""
-        dut, config = self.bench.dut, self.config
+        dut = self.bench.dut
         dut.base.value, dut.words.value, dut.announce.value = base, words, announce
+        await self.bench.step(2)
         before = len(self.terms.items), len(self.memory.requests), len(self.closing.items)
         self.lookups.send_all(items)
         terms, requests, closing = self.expected(items, base, words)
@@ -100,13 +99,13 @@ class Frame:
 async def fetches_vectors(dut, idle, stall):
     frame = Frame(dut, idle=idle, stall=stall, latency=latency_of(idle))
     await frame.bench.reset()
-    room = (1 << frame.config.address_bits) // frame.config.bus_bytes
-    for words in (1, 2, 3, 5, 8, 17, frame.config.max_words):
-        last = room - MOST_ROWS * words
-        base = frame.bench.rng.choice([0, last, frame.bench.rng.randrange(last)])
-        items = frame.draw(100 // words + 6, again=0.4)
-        announce = frame.bench.rng.getrandbits(1)
-        await frame.fetch(items, base=base * frame.config.bus_bytes, words=words, announce=announce)
+    config, rng = frame.config, frame.bench.rng
+    room = (1 << config.address_bits) // config.bus_bytes
+    for words in (1, 2, 3, 5, 8, 17, config.max_words):
+        rows = min(1 << config.vector_index_bits, room // words)
+        base = rng.randrange(room - rows * words + 1) * config.bus_bytes
+        items = frame.draw(60 // words + 4, rows=rows, again=0.4)
+        await frame.fetch(items, base=base, words=words, announce=rng.getrandbits(1))
 
 
 def latency_of(idle: str) -> int:
@@ -119,7 +118,7 @@ async def gives_a_word_a_cycle(dut, words, again):
     """With as many vectors on their way as the latency asks for; replayed ones need none."""
     frame = Frame(dut, latency=covered_latency(words))
     await frame.bench.reset()
-    items = frame.draw(300 // words, again=0)
+    items = frame.draw(300 // words, rows=1000, again=0)
     for item in items:
         item["lookup"].update(valid=1, again=again)
     items[0]["lookup"]["again"] = 0
@@ -139,7 +138,7 @@ async def has_its_latency(dut):
     """From a lookup to the request 2 cycles, from a beat to its term 1."""
     frame = Frame(dut, latency=5)
     await frame.bench.reset()
-    items = frame.draw(1, again=0)
+    items = frame.draw(1, rows=1000, again=0)
     items[0]["lookup"]["valid"] = 1
     await frame.fetch(items, base=64, words=3, announce=0)
     assert frame.memory.request_times[0] == frame.lookups.times[0] + 2

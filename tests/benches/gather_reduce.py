@@ -90,7 +90,7 @@ async def sums_vectors(dut, idle, stall):
     frame = Frame(dut, idle=idle, stall=stall, latency=11)
     await frame.bench.reset()
     lanes, rng = frame.config.lanes, frame.rng
-    for words in rng.permutation([1, 2, 3, 4, 5, 7, 8, 9, 17]):
+    for words in rng.permutation([1, 2, 3, 4, 5, 7, 8, 9, 17])[:5]:
         dim = int(words) * lanes - int(rng.integers(lanes))
         runs = rng.choice([1, 1, 2, 3, 12], 40 // int(words) + 3).tolist()
         items = lookups(runs, frame.source)

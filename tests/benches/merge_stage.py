@@ -61,13 +61,13 @@ async def merges_neighbours(dut, idle, stall):
     stage = Stage(dut, idle=idle, stall=stall)
     await stage.bench.reset()
     rng = stage.bench.rng
-    for _ in range(5):
+    for _ in range(3):
         stage.send_run(rng.choice(KINDS), lengths_of(rng, stage.length))
     await stage.finish()
 
 
 @cocotb.test
-@cocotb.parametrize(kind=KINDS)
+@cocotb.parametrize(kind=["rising", "falling", "equal"])
 async def waits_for_a_rival_only(dut, kind):
     stage = Stage(dut)
     await stage.bench.reset()
@@ -83,7 +83,7 @@ async def waits_for_a_rival_only(dut, kind):
 
 
 @cocotb.test
-@cocotb.parametrize(kind=KINDS)
+@cocotb.parametrize(kind=["rising", "falling", "random"])
 async def never_waits_for_itself(dut, kind):
     """A lone pair right after a full queue B, sub-runs of A that wait, runs of one pair."""
     stage = Stage(dut)

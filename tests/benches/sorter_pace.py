@@ -62,15 +62,15 @@ async def full_runs_follow_without_a_gap(dut, kinds):
 
 
 @cocotb.test
-async def shorter_runs_follow_without_a_gap(dut):
+@cocotb.parametrize(kind=["rising", "falling", "random"])
+async def shorter_runs_follow_without_a_gap(dut, kind):
     pace = Pace(dut)
     await pace.bench.reset()
     longest = pace.config.run_length
-    for kind in KINDS:
-        lengths = (longest, longest // 2 + 1, longest // 2, longest // 4 - 1, 3, 2, 1, 1)
-        entered, left = await pace.sort(*(pace.run(kind, length) for length in lengths))
-        assert without_gap(entered)
-        assert without_gap(left)
+    lengths = (longest, longest // 2 + 1, longest // 2, longest // 4 - 1, 3, 2, 1, 1)
+    entered, left = await pace.sort(*(pace.run(kind, length) for length in lengths))
+    assert without_gap(entered)
+    assert without_gap(left)
 
 
 @cocotb.test
@@ -80,8 +80,8 @@ async def never_waits_for_itself(dut):
     await pace.bench.reset()
     longest = pace.config.run_length
     rng = pace.bench.rng
-    lengths = [rng.choice([1, 2, longest, rng.randint(1, longest)]) for _ in range(12)]
-    lengths += [longest, *[1] * 30, longest, longest - 1, 1, longest]
+    lengths = [rng.choice([1, 2, longest, rng.randint(1, longest)]) for _ in range(6)]
+    lengths += [longest, *[1] * 30, longest - 1, 1, longest]
     entered, _ = await pace.sort(*(pace.run(rng.choice(KINDS), length) for length in lengths))
     assert without_gap(entered)
 
