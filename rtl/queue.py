@@ -51,41 +51,49 @@ class Queue(wiring.Component):
         m = Module()
         m.submodules.memory = memory = Memory(shape=self.shape, depth=self.depth, init=[])
         write = memory.write_port()
-        stored = Signal(range(self.depth + 1))  # items in the RAM, not counting its register
+        # Items so far, modulo twice the depth: they are places and counts at once.
+        entered = Signal(range(2 * self.depth))
+        fetched = Signal.like(entered)
+        left = Signal.like(entered)
         entering = self.i.valid & self.i.ready
         leaving = self.o.valid & self.o.ready
+        stored = entered != fetched
         fetching = Signal()
         m.d.comb += [
-            self.i.ready.eq(~self.level[-1]),  # full: the depth is a power of two
+            self.level.eq((entered - left)[: len(entered)]),
+            self.i.ready.eq(entered != left ^ self.depth),  # they differ by less than the depth
             write.en.eq(entering),
+            write.addr.eq(entered),
             write.data.eq(self.i.payload),
         ]
         with m.If(entering):
-            m.d.sync += write.addr.eq(write.addr + 1)
-        m.d.sync += stored.eq(stored + entering - fetching)
-        m.d.sync += self.level.eq(self.level + entering - leaving)
+            m.d.sync += entered.eq(entered + 1)
+        with m.If(fetching):
+            m.d.sync += fetched.eq(fetched + 1)
 
         if self.depth <= LUT_RAM_DEPTH:
             read = memory.read_port(domain="comb")
             m.d.comb += [
-                self.o.valid.eq(stored != 0),
+                left.eq(fetched),
+                self.o.valid.eq(stored),
                 self.o.payload.eq(read.data),
                 fetching.eq(leaving),
             ]
         else:
             read = memory.read_port(domain="sync")
-            fetched = Signal()  # the RAM's own register holds an item
+            waiting = Signal()  # the RAM's own register holds an item
             head_free = ~self.o.valid | self.o.ready
             m.d.comb += [
-                fetching.eq((stored != 0) & (~fetched | head_free)),
+                fetching.eq(stored & (~waiting | head_free)),
                 read.en.eq(fetching),
             ]
+            with m.If(leaving):
+                m.d.sync += left.eq(left + 1)
             with m.If(head_free):
-                m.d.sync += [self.o.valid.eq(fetched), self.o.payload.eq(read.data)]
+                m.d.sync += [self.o.valid.eq(waiting), self.o.payload.eq(read.data)]
             with m.If(fetching):
-                m.d.sync += fetched.eq(1)
+                m.d.sync += waiting.eq(1)
             with m.Elif(head_free):
-                m.d.sync += fetched.eq(0)
-        with m.If(fetching):
-            m.d.sync += read.addr.eq(read.addr + 1)
+                m.d.sync += waiting.eq(0)
+        m.d.comb += read.addr.eq(fetched)
         return m
