@@ -17,7 +17,7 @@ from cocotb.triggers import First, RisingEdge, Timer, with_timeout
 from cocotbext.axi import AxiBus, AxiLiteBus, AxiLiteMaster, AxiRam
 
 from castbag.host.device import Outcome
-from castbag.rtl.control.map import DESCRIPTOR_BYTES, REGISTERS, register
+from castbag.rtl.control.map import DESCRIPTOR_BYTES, REGISTERS, field, register
 from castbag.sim.bench import STALLS, parameters
 
 CLOCK_NS = 10
@@ -69,14 +69,18 @@ async def _watch_trace(dut, words: list) -> None:
             words.append((int(dut.trace_target.value), int(dut.trace_data.value)))
 
 
-def _coalesced(words: list, bus_bytes: int):
-    """(target, data) of each word as targets and vectors, words of one target being together."""
+def _coalesced(words: list, descriptor: bytes, bus_bytes: int):
+    """(target, data) of each traced word as targets and vectors, if the command was a backward."""
+    fields = np.frombuffer(descriptor, "<u4")
+    if not fields[0] & 1 << field("backward").low:
+        return None
+    pitch = -(-int(fields[field("dim").word]) * 4 // bus_bytes) * bus_bytes
     vectors: dict[int, list[int]] = {}
     for target, data in words:
         vectors.setdefault(target, []).append(data)
+    data = b"".join(w.to_bytes(bus_bytes, "little") for v in vectors.values() for w in v)
     rows = np.array(list(vectors), np.int64)
-    data = [b"".join(w.to_bytes(bus_bytes, "little") for w in v) for v in vectors.values()]
-    return rows, np.frombuffer(b"".join(data), np.uint32).reshape(len(rows), -1)
+    return rows, np.frombuffer(data, np.uint32).reshape(len(rows), pitch // 4)
 
 
 @cocotb.test
@@ -107,7 +111,9 @@ async def runs_commands(dut):
             await with_timeout(awaited, job.limit * CLOCK_NS, "ns")
         registers = {entry.name: await host.read(entry.name) for entry in REGISTERS}
         dumps = tuple(host.ram.read(address, size) for address, size in command.dumps)
-        coalesced = _coalesced(words, job.bus_bytes) if words else None
+        coalesced = None
+        if not registers["ERROR"]:
+            coalesced = _coalesced(words, command.descriptor, job.bus_bytes)
         outcomes.append(Outcome(registers=registers, dumps=dumps, coalesced=coalesced))
         await host.write("IRQ", 0b11)
         if registers["ERROR"]:
