@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The budget: what every unit takes of an ECP5, kept in one file and compared with it.
 
-    python -m castbag.boards.budget            measure, rewrite budget.json
-    python -m castbag.boards.budget --check    measure, fail if anything rose
-    python -m castbag.boards.budget --place    place too: clocks, to build/bench/units.json
+python -m castbag.boards.budget            measure, rewrite budget.json
+python -m castbag.boards.budget --check    measure, fail if anything rose
+python -m castbag.boards.budget --place    place too: clocks, to build/bench/units.json
 """
 
 import argparse
@@ -68,10 +68,10 @@ UNITS: dict[str, Callable[[EngineConfig], wiring.Component]] = {
     "update": SgdUpdate,
     "writer": VectorWriter,
     "read_port": lambda config: ReadPort(
-        config, clients=tuple(ReadClient(f"client{n}", beats=32, bursts=2) for n in range(6))
+        config, clients=tuple(ReadClient(f"client{n}", beats=64, bursts=4) for n in range(6))
     ),
     "write_port": lambda config: WritePort(
-        config, clients=tuple(WriteClient(f"client{n}", beats=32, bursts=2) for n in range(3))
+        config, clients=tuple(WriteClient(f"client{n}", beats=64, bursts=4) for n in range(3))
     ),
     "list_reader": ListReader,
     "list_writer": ListWriter,

@@ -9,6 +9,7 @@ none may rise; and they are held to what the bus alone would need.
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from castbag.host.readers import synthetic
@@ -16,6 +17,7 @@ from castbag.host.step import run_step
 from castbag.host.workload import prepare
 from castbag.rtl.config import preset
 from castbag.rtl.control.map import Phase
+from castbag.rtl.layouts import SLOTS
 from castbag.sim.device import SimulatedDevice
 
 KEPT = Path(__file__).parent / "cycles.json"
@@ -50,12 +52,17 @@ def measure(case: str) -> dict[str, dict[str, int]]:
         assert run.faults == ()
         counts = {p.name.lower(): run.registers[f"{p.name}_CYCLES"] for p in Phase}
         cycles[run.dataflow] = {"total": run.registers["TOTAL_CYCLES"]} | counts
-        _hold_to_the_bus(run.registers)
+        hottest = np.unique(trace.indices, return_counts=True)[1].max(initial=0)
+        _hold_to_the_bus(run.registers, hottest * max(0, SLOTS - BASE.words(dim)))
     return cycles
 
 
-def _hold_to_the_bus(registers) -> None:
-    """Each phase against the beats of the busier direction of the bus."""
+def _hold_to_the_bus(registers, alone: int) -> None:
+    """Each phase against the beats of the busier direction of the bus.
+
+    A sum takes `SLOTS` cycles a lookup where its vectors are shorter. Others fill the gaps while
+    there are some in the interleaver's window; `alone` is what the hottest row's would leave.
+    """
 
     def bus(*phases):
         return max(
@@ -63,16 +70,20 @@ def _hold_to_the_bus(registers) -> None:
             for way in ("READ", "WRITE")
         )
 
-    # A handful of memory round trips begin and end a phase.
-    slack = 8 * LATENCY
-    forward = registers["FORWARD_CYCLES"]
-    assert forward <= 1.05 * bus(Phase.FORWARD, Phase.CAST) + slack
-    for phase in (Phase.EXPAND, Phase.UPDATE, Phase.BACKWARD):
-        taken = registers[f"{phase.name}_CYCLES"]
-        assert taken <= 1.08 * bus(phase) + slack, phase.name
-    # The cast takes a pair a cycle in and one out, and the forward pass hides the rest.
+    # A handful of memory round trips begin and end a phase. The cast shares the bus with what
+    # runs beside it; itself it takes a pair a cycle in and one out.
+    slack = 6 * LATENCY
     lookups = registers["VALID_LOOKUPS"] + registers["DROPPED_LOOKUPS"]
-    assert registers["CAST_CYCLES"] <= forward + 2 * lookups + slack
+    beside = registers["FORWARD_CYCLES"] + registers["EXPAND_CYCLES"]
+    limits = {
+        Phase.FORWARD: 1.05 * bus(Phase.FORWARD, Phase.CAST),
+        Phase.CAST: beside + 2 * lookups,
+        Phase.EXPAND: 1.05 * bus(Phase.EXPAND, Phase.CAST),
+        Phase.BACKWARD: 1.08 * bus(Phase.BACKWARD) + alone,
+        Phase.UPDATE: 1.08 * bus(Phase.UPDATE),
+    }
+    for phase, limit in limits.items():
+        assert registers[f"{phase.name}_CYCLES"] <= limit + slack, phase.name
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -43,16 +43,26 @@ class Frame:
                 del under_way[slot]
         return order
 
-    async def reduce(self, order, *, words: int, table=None) -> None:
-        """Give vectors in `order` and compare the sums."""
+    async def reduce(self, order, *, words: int, table=None, late: int | None = None) -> None:
+        """Give vectors in `order` and compare the sums.
+
+        With `late` no sum is taken until all lookups but the last are in and the adders stand;
+        the last lookup comes `late` cycles after that.
+        """
         config = self.config
         if table is None:
             table = vectors(self.rng, len(order), words * config.lanes)
         targets = self.rng.permutation(1 + max(o[0] for o in order)) + 7
         start = len(self.sums.items)
         self.bench.dut.words.value = words
+        self.sums.hold = late is not None
         await self.bench.step()
-        for vector, (segment, slot, first, last) in zip(beats(config, table), order, strict=True):
+        for number, vector in enumerate(beats(config, table)):
+            segment, slot, first, last = order[number]
+            if late is not None and number == len(order) - 1:
+                await self.bench.step(40)
+                self.sums.hold = False
+                await self.bench.step(late)
             for word, data in enumerate(vector):
                 term = {"data": data, "target": int(targets[segment]), "slot": slot, "word": word}
                 flags = {"end": int(word == words - 1), "first": int(first), "last": int(last)}
@@ -78,6 +88,18 @@ async def sums_mixed_segments(dut, idle, stall):
         count, longest = frame.bench.rng.choice([(12, 1), (6, 6), (2, 12)])
         runs = frame.rng.integers(1, longest + 1, count).tolist()
         await frame.reduce(frame.mixed(runs, slots), words=words)
+
+
+@cocotb.test
+async def a_term_that_comes_while_all_stands_waits_rightly(dut):
+    """`ahead` sums stand in the way of one whose last term comes as they begin to move."""
+    frame = Frame(dut)
+    await frame.bench.reset()
+    for ahead in range(3, 14):
+        for late in range(4):
+            finished = [(k, 0, True, True) for k in range(ahead)]
+            under_way = [(ahead, 1, True, False), (ahead, 1, False, True)]
+            await frame.reduce(finished + under_way, words=1, late=late)
 
 
 @cocotb.test
