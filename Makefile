@@ -10,7 +10,7 @@ PRESET ?= base
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test setup lint types sim synth verilog bench fp clean check-tools
+.PHONY: help demo test setup lint types sim fp synth synth-check verilog bench clean check-tools
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -56,8 +56,11 @@ sim: $(VENV)/ready-core $(VENV)/ready-test ## Run the benches of the RTL alone
 fp: $(VENV)/ready-core $(VENV)/ready-test ## Compare ten million operand pairs a floating-point unit
 	FP_PAIRS=10000000 $(BIN)/python -m pytest tests/test_fp.py -k many
 
-synth: $(VENV)/ready-core $(VENV)/ready-synth ## Synthesise every unit for ECP5, compare with the budget
+synth: $(VENV)/ready-core $(VENV)/ready-synth ## Synthesise every unit for ECP5 into boards/budget.json
 	$(BIN)/python -m castbag.boards.budget
+
+synth-check: $(VENV)/ready-core $(VENV)/ready-synth ## The same, but compare: fail if a figure rose
+	$(BIN)/python -m castbag.boards.budget --check
 
 verilog: $(VENV)/ready-core ## Write the core of PRESET as build/castbag.v
 	@mkdir -p build

@@ -110,6 +110,15 @@ def risen(budget: dict, measured: dict[str, Resources]) -> list[str]:
     return lines
 
 
+def markdown(units: dict[str, dict[str, int]]) -> str:
+    """The budget as the README shows it."""
+    rows = [
+        f"| `{name}` | " + " | ".join(f"{v:,}" for v in r.values()) + " |"
+        for name, r in units.items()
+    ]
+    return "\n".join(["| unit | LUT | FF | DP16KD | MULT18 |", "|---|---:|---:|---:|---:|", *rows])
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Measure all units; 1 if `--check` finds one that rose."""
     parser = argparse.ArgumentParser(prog="castbag.boards.budget")

@@ -49,7 +49,7 @@ class Registered(wiring.Component):
 
     def __init__(self, unit: wiring.Component):
         self.unit = unit
-        super().__init__(unit.signature.members)
+        super().__init__(dict(unit.signature.members))
 
     def elaborate(self, platform):
         m = Module()

@@ -10,17 +10,15 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from .address import VectorAddress
 from .axi import AXI4ReadSignature, AXI4WriteSignature
-from .cast_table import CastTableWriter
-from .caster import Caster
+from .batch import BatchReader
+from .cast_path import CastPath
 from .config import EngineConfig
 from .control.command import CommandLayout
 from .control.map import DESCRIPTOR_WORDS, Dataflow, Error
 from .gather_reduce import GatherReduce
 from .layouts import VectorWordLayout
 from .lookups import LookupSource, Origin
-from .memory import ListReader, ReadClient, ReadPort, WriteClient, WritePort
-from .pairs import PairReader
-from .sorter import RunSorter
+from .memory import ReadClient, ReadPort, WriteClient, WritePort
 from .update import SgdUpdate
 from .writer import VectorWriter
 
@@ -39,8 +37,8 @@ class Activity(IntEnum):
 class Datapath(wiring.Component):
     """Carries out one activity at a time on the main path, and a cast beside it.
 
-        main   entries, offsets -> pairs -> lookups -> gather-reduce [-> update] -> writer
-        cast   entries, offsets -> pairs -> sorter -> caster -> lookups, or the cast table
+        main   batch -> lookups -> gather-reduce -> [update ->] writer
+        cast   batch -> sorter -> caster -> the cast table, or lookups
 
     An activity begins with `start`, runs to `done` and leaves nothing on its way: its writes
     have been answered. So whatever a later activity reads has been written. A cast begins with
@@ -128,19 +126,15 @@ class Datapath(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         ports = self._ports(m)
-        casted, cast_pairs = self._cast_path(m, ports)
-        main_pairs = self._main_path(m, ports, casted, cast_pairs)
-        self._faults(m, ports, main_pairs, cast_pairs)
-        with m.If(self.command.backward):
-            m.d.comb += [
-                self.valid_lookups.eq(cast_pairs.valid_lookups),
-                self.dropped_lookups.eq(cast_pairs.dropped_lookups),
-            ]
-        with m.Else():
-            m.d.comb += [
-                self.valid_lookups.eq(main_pairs.valid_lookups),
-                self.dropped_lookups.eq(main_pairs.dropped_lookups),
-            ]
+        cast = self._cast_path(m, ports)
+        batch = self._main_path(m, ports, cast)
+        self._faults(m, ports, batch, cast)
+        backward = self.command.backward
+        m.d.comb += [
+            self.valid_lookups.eq(Mux(backward, cast.valid_lookups, batch.valid_lookups)),
+            self.dropped_lookups.eq(Mux(backward, cast.dropped_lookups, batch.dropped_lookups)),
+            self.unique_rows.eq(Mux(backward, cast.unique_rows, 0)),
+        ]
         return m
 
     def _ports(self, m: Module):
@@ -180,107 +174,46 @@ class Datapath(wiring.Component):
         ]
         return read, write
 
-    def _pairs(self, m: Module, ports, names: tuple[str, str], prefix: str):
-        """A reader of pairs with the two list readers before it."""
-        read, _ = ports
-        entries, offsets = ListReader(self.config), ListReader(self.config)
-        pairs = PairReader(self.config)
-        for name, unit in zip(names, (entries, offsets), strict=True):
-            m.submodules[name] = unit
-            client = read.client(name)
-            connect(m, unit.request, client.request)
-            connect(m, client.data, unit.data)
-        m.submodules[f"{prefix}pairs"] = pairs
-        connect(m, offsets.o, pairs.offsets)
-        command = self.command
-        m.d.comb += [
-            offsets.start.payload.address.eq(command.offsets),
-            offsets.start.payload.count.eq(command.bags + 1),
-            offsets.start.payload.wide.eq(command.wide_offsets),
-            offsets.start.valid.eq(pairs.start),
-            entries.start.payload.address.eq(command.indices),
-            entries.start.payload.count.eq(command.lookups),
-            entries.start.payload.wide.eq(command.wide_indices),
-            *(
-                pairs.batch[name].eq(command[name])
-                for name in (
-                    "lookups",
-                    "bags",
-                    "rows",
-                    "padding_index",
-                    "has_padding",
-                    "ignore_bounds",
-                )
-            ),
-        ]
-        return entries, pairs
-
-    def _cast_path(self, m: Module, ports):
-        """Pairs are sorted and casted, then kept in memory or held for the backward pass."""
-        _, write = ports
-        entries, pairs = self._pairs(m, ports, ("cast_entries", "cast_offsets"), "cast_")
-        connect(m, entries.o, pairs.indices)
-        m.submodules.sorter = sorter = RunSorter(self.config)
-        m.submodules.caster = caster = Caster(self.config)
-        m.submodules.cast_table = table = CastTableWriter(self.config)
-        connect(m, sorter.o, caster.i)
-        for name, request, beats in (
-            ("cast_table", table.table_request, table.table_data),
-            ("unique_rows", table.rows_request, table.rows_data),
+    def _cast_path(self, m: Module, ports) -> CastPath:
+        """What runs beside the forward pass."""
+        read, write = ports
+        m.submodules.cast = cast = CastPath(self.config)
+        for request, beats, client in (
+            (cast.entries_request, cast.entries_data, read.client("cast_entries")),
+            (cast.offsets_request, cast.offsets_data, read.client("cast_offsets")),
         ):
-            connect(m, request, write.client(name).request)
-            connect(m, beats, write.client(name).data)
-
-        command, pair = self.command, pairs.o.payload
-        copies = command.dataflow == Dataflow.EXPAND_COALESCE
-        fused = command.dataflow == Dataflow.FUSED
-        held = stream.Signature(caster.o.payload.shape()).create()  # for the backward pass
-        casted = Signal(self.config.lookup_bits)  # lookups that have left the caster
-        leaving = caster.o.valid & caster.o.ready
+            connect(m, request, client.request)
+            connect(m, client.data, beats)
+        for request, beats, client in (
+            (cast.table_request, cast.table_data, write.client("cast_table")),
+            (cast.rows_request, cast.rows_data, write.client("unique_rows")),
+        ):
+            connect(m, request, client.request)
+            connect(m, beats, client.data)
         m.d.comb += [
-            pairs.start.eq(self.cast_start),
-            entries.start.valid.eq(self.cast_start),
-            sorter.i.payload.row.eq(pair.row),
-            sorter.i.payload.source.eq(Mux(copies, pair.ordinal, pair.bag)),
-            sorter.i.payload.end.eq(pair.end),
-            sorter.i.valid.eq(pairs.o.valid),
-            pairs.o.ready.eq(sorter.i.ready),
-            table.table_address.eq(command.cast_table),
-            table.rows_address.eq(command.unique_rows),
-            table.i.payload.eq(caster.o.payload),
-            table.i.valid.eq(caster.o.valid & ~fused),
-            held.payload.eq(caster.o.payload),
-            held.valid.eq(caster.o.valid & fused),
-            caster.o.ready.eq(Mux(fused, held.ready, table.i.ready)),
+            cast.command.eq(self.command),
+            cast.start.eq(self.cast_start),
+            cast.pending.eq(write.pending[1:].any()),
+            self.cast_done.eq(cast.done),
         ]
-        with m.If(leaving):
-            m.d.sync += casted.eq(casted + 1)
-            with m.If(caster.o.payload.end):
-                m.d.sync += self.unique_rows.eq(caster.o.payload.segment + 1)
-        with m.If(self.cast_start):
-            m.d.sync += casted.eq(0)
-        with m.If(self.cast_start | self.start & (self.activity == Activity.COMMAND)):
-            m.d.sync += self.unique_rows.eq(0)
+        return cast
 
-        all_casted = casted == pairs.valid_lookups
-        written = all_casted & ~table.busy & ~write.pending[1:].any()
-        m.d.comb += self.cast_done.eq(
-            ~self.cast_start & pairs.done & Mux(fused, all_casted | caster.o.valid, written)
-        )
-        return held, pairs
-
-    def _main_path(self, m: Module, ports, casted, cast_pairs):
+    def _main_path(self, m: Module, ports, cast: CastPath) -> BatchReader:
         """Whatever the activity: lookups, their vectors, their sums, and where those go."""
         config, command, activity = self.config, self.command, self.activity
         read, write = ports
-        entries, pairs = self._pairs(m, ports, ("entries", "offsets"), "")
+        m.submodules.batch = batch = BatchReader(config)
         m.submodules.lookups = lookups = LookupSource(config)
         m.submodules.gather_reduce = gather = GatherReduce(config)
         m.submodules.row_address = row_address = VectorAddress(config)
         m.submodules.update = update = SgdUpdate(config)
         m.submodules.writer = writer = VectorWriter(config)
-        connect(m, pairs.o, lookups.pairs)
-        connect(m, casted, lookups.casted)
+        connect(m, batch.entries_request, read.client("entries").request)
+        connect(m, read.client("entries").data, batch.entries_data)
+        connect(m, batch.offsets_request, read.client("offsets").request)
+        connect(m, read.client("offsets").data, batch.offsets_data)
+        connect(m, batch.o, lookups.pairs)
+        connect(m, cast.casted, lookups.casted)
         connect(m, lookups.o, gather.i)
         connect(m, gather.request, read.client("vectors").request)
         connect(m, read.client("vectors").data, gather.data)
@@ -293,7 +226,7 @@ class Datapath(wiring.Component):
         fused = command.dataflow == Dataflow.FUSED
         updating = Signal()
         m.d.comb += [
-            entries.start.valid.eq(self.start),
+            batch.command.eq(command),
             lookups.start.eq(self.start),
             gather.words.eq(command.words),
             gather.announce.eq(updating),
@@ -304,35 +237,26 @@ class Datapath(wiring.Component):
             writer.dim.eq(command.dim),
         ]
 
-        # Where entries go: words of a descriptor, indices of a batch, or lookups themselves.
-        start = entries.start.payload
+        # Of a batch come pairs; the entries of any other list are a descriptor's words, or
+        # lookups themselves.
+        wanted = batch.list.payload
+        with m.If((activity == Activity.FORWARD) | (activity == Activity.EXPAND)):
+            m.d.comb += batch.start.eq(self.start)
+        with m.Else():
+            m.d.comb += batch.list.valid.eq(self.start)
+        with m.If(activity == Activity.COMMAND):
+            connect(m, batch.entries, flipped(self.words))
+        with m.Else():
+            connect(m, batch.entries, lookups.entries)
         with m.Switch(activity):
             with m.Case(Activity.COMMAND):
                 m.d.comb += [
-                    start.address.eq(self.descriptor),
-                    start.count.eq(DESCRIPTOR_WORDS),
-                    start.wide.eq(0),
-                    self.words.payload.eq(entries.o.payload),
-                    self.words.valid.eq(entries.o.valid),
-                    entries.o.ready.eq(self.words.ready),
+                    wanted.address.eq(self.descriptor),
+                    wanted.count.eq(DESCRIPTOR_WORDS),
                 ]
-            with m.Case(Activity.FORWARD, Activity.EXPAND):
-                m.d.comb += [
-                    pairs.start.eq(self.start),
-                    pairs.indices.payload.eq(entries.o.payload),
-                    pairs.indices.valid.eq(entries.o.valid),
-                    entries.o.ready.eq(pairs.indices.ready),
-                ]
-            with m.Default():
-                m.d.comb += [
-                    lookups.entries.payload.eq(entries.o.payload),
-                    lookups.entries.valid.eq(entries.o.valid),
-                    entries.o.ready.eq(lookups.entries.ready),
-                ]
-        with m.Switch(activity):
             with m.Case(Activity.FORWARD):
                 m.d.comb += [
-                    pairs.keep_empty.eq(1),
+                    batch.keep_empty.eq(1),
                     lookups.origin.eq(Origin.BAGS),
                     gather.base.eq(command.table),
                     writer.base.eq(command.pooled),
@@ -347,9 +271,8 @@ class Datapath(wiring.Component):
             with m.Case(Activity.BACKWARD):
                 copies = command.dataflow == Dataflow.EXPAND_COALESCE
                 m.d.comb += [
-                    start.address.eq(command.cast_table),
-                    start.count.eq(Mux(fused, 0, cast_pairs.valid_lookups)),
-                    start.wide.eq(0),
+                    wanted.address.eq(command.cast_table),
+                    wanted.count.eq(Mux(fused, 0, cast.valid_lookups)),
                     lookups.origin.eq(Mux(fused, Origin.CASTED, Origin.CAST_TABLE)),
                     gather.base.eq(Mux(copies, command.expanded, command.gradient)),
                     updating.eq(fused),
@@ -357,9 +280,8 @@ class Datapath(wiring.Component):
                 ]
             with m.Case(Activity.UPDATE):
                 m.d.comb += [
-                    start.address.eq(command.unique_rows),
-                    start.count.eq(self.unique_rows),
-                    start.wide.eq(0),
+                    wanted.address.eq(command.unique_rows),
+                    wanted.count.eq(cast.unique_rows),
                     lookups.origin.eq(Origin.UNIQUE_ROWS),
                     gather.base.eq(command.coalesced),
                     updating.eq(1),
@@ -383,27 +305,29 @@ class Datapath(wiring.Component):
         lookup_taken = lookups.o.valid & lookups.o.ready
         requested = writer.request.valid & writer.request.ready
         m.d.sync += segments.eq(segments + (lookup_taken & lookups.o.payload.last) - requested)
-        total = Mux(activity == Activity.UPDATE, self.unique_rows, cast_pairs.valid_lookups)
-        # A held cast gives its first lookup in the very first cycle.
-        m.d.sync += left.eq(Mux(self.start, total, left) - lookup_taken)
+        with m.If(self.start):  # nothing is taken in that cycle, see LookupSource
+            total = Mux(activity == Activity.UPDATE, cast.unique_rows, cast.valid_lookups)
+            m.d.sync += left.eq(total)
+        with m.Elif(lookup_taken):
+            m.d.sync += left.eq(left - 1)
         from_pairs = (activity == Activity.FORWARD) | (activity == Activity.EXPAND)
         m.d.comb += self.done.eq(
             ~self.start
-            & Mux(from_pairs, pairs.done, left == 0)
+            & Mux(from_pairs, batch.done, left == 0)
             & (segments == 0)
             & ~write.pending[0]
         )
-        return pairs
+        return batch
 
-    def _faults(self, m: Module, ports, main_pairs, cast_pairs) -> None:
+    def _faults(self, m: Module, ports, batch: BatchReader, cast: CastPath) -> None:
         """The first fault, by unit where two come at once."""
         read, write = ports
-        with m.If(main_pairs.error != Error.NONE):
-            m.d.comb += [self.fault.eq(main_pairs.error), self.position.eq(main_pairs.position)]
-        with m.Elif(cast_pairs.error != Error.NONE):
+        with m.If(batch.error != Error.NONE):
+            m.d.comb += [self.fault.eq(batch.error), self.position.eq(batch.position)]
+        with m.Elif(cast.error != Error.NONE):
             m.d.comb += [
-                self.fault.eq(cast_pairs.error),
-                self.position.eq(cast_pairs.position),
+                self.fault.eq(cast.error),
+                self.position.eq(cast.position),
                 self.cast_fault.eq(1),
             ]
         with m.Elif(read.error):

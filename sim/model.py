@@ -208,10 +208,13 @@ class Model:
         # stay X for ever (amaranth issue 1629). Every such block of Yosys' reads a register that
         # is there to start it; given its value at time 0, not before, it does. `always_comb`
         # would start by itself, but Icarus 11 wakes it for ever by glitches of whole vectors.
+        # Blocks that only assign a constant have no such register: they are done at time 0.
         starter = re.compile(r"reg (\\\$auto\$verilog_backend\S+) +=\s*0;")
+        constant = re.compile(r"always @\*(\n *\S+ ?(?:\[[^]]+\])? = \d+'\w+;)")
         names = []
         for name, text in self.sources:
-            (folder / name).write_text(starter.sub(r"reg \1 ; initial \1 <= 0;", text))
+            started = starter.sub(r"reg \1 ; initial \1 <= 0;", text)
+            (folder / name).write_text(constant.sub(r"initial\1", started))
             names.append(name)
         command = [program, "-g2012", "-s", self.top, "-o", "sim.vvp"]
         command += [f"-P{self.top}.{name}={value}" for name, value in self.constants]

@@ -34,7 +34,7 @@
 #define CASTBAG_REG_HEAD 0x044 /* ro: Slot of the next descriptor to be taken */
 #define CASTBAG_REG_ERROR 0x048 /* w1c: Code of the error that stopped the ring; a write of 1 resumes */
 #define CASTBAG_REG_ERROR_POSITION 0x04c /* ro, wide: Where: a word, lookup, bag or address */
-#define CASTBAG_REG_ERROR_PHASE 0x054 /* ro: The phase that it happened in */
+#define CASTBAG_REG_ERROR_PHASE 0x054 /* ro: The phase that it happened in; 0 too while a descriptor is read */
 #define CASTBAG_REG_VALID_LOOKUPS 0x058 /* ro: Lookups of the last command that took part */
 #define CASTBAG_REG_DROPPED_LOOKUPS 0x05c /* ro: Its lookups dropped: out of bounds or padding */
 #define CASTBAG_REG_UNIQUE_ROWS 0x060 /* ro: Its distinct rows */

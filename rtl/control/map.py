@@ -92,7 +92,9 @@ REGISTERS = (
     Register("HEAD", 0x44, "ro", "Slot of the next descriptor to be taken"),
     Register("ERROR", 0x48, "w1c", "Code of the error that stopped the ring; a write of 1 resumes"),
     Register("ERROR_POSITION", 0x4C, "ro", "Where: a word, lookup, bag or address", wide=True),
-    Register("ERROR_PHASE", 0x54, "ro", "The phase that it happened in"),
+    Register(
+        "ERROR_PHASE", 0x54, "ro", "The phase that it happened in; 0 too while a descriptor is read"
+    ),
     Register("VALID_LOOKUPS", 0x58, "ro", "Lookups of the last command that took part"),
     Register("DROPPED_LOOKUPS", 0x5C, "ro", "Its lookups dropped: out of bounds or padding"),
     Register("UNIQUE_ROWS", 0x60, "ro", "Its distinct rows"),

@@ -1,0 +1,137 @@
+# SPDX-FileCopyrightText: castbag contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""CastPath: the part of the machine that runs beside the forward pass and makes it pay."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from .batch import BatchReader
+from .cast_table import CastTableWriter
+from .caster import Caster
+from .config import EngineConfig
+from .control.command import CommandLayout
+from .control.map import Dataflow, Error
+from .layouts import CastedLayout, RequestLayout, WriteBeatLayout
+from .sorter import RunSorter
+
+
+class CastPath(wiring.Component):
+    """The pairs of a batch, sorted by row and casted: kept in memory, or held.
+
+        batch -> pairs -> RunSorter -> Caster -+-> CastTableWriter   (`cast`, `expand-coalesce`)
+                                               +-> casted            (`fused`)
+
+    What is sorted beside the row is the bag or, for `expand-coalesce`, the lookup's ordinal:
+    the number of its gradient copy. In `fused` the sorted pairs wait in the sorter, which holds
+    them all, for the backward pass to take them; so that is when the cast is done.
+
+    Members:
+        command: What is asked for; steady while busy.
+        start: Begins the cast of the batch.
+        done: The lists are written, or the first casted lookup is there to be taken.
+        casted: For the backward pass of `fused`.
+        unique_rows: Distinct rows, once the batch's last lookup has been casted.
+        valid_lookups, dropped_lookups, error, position: See `PairReader`.
+        entries_request, entries_data, offsets_request, offsets_data: To two read clients.
+        table_request, table_data, rows_request, rows_data: To two write clients.
+        pending: One of those still awaits an answer.
+    """
+
+    command: data.View
+    start: Signal
+    done: Signal
+    casted: stream.Interface
+    unique_rows: Signal
+    valid_lookups: Signal
+    dropped_lookups: Signal
+    error: Signal
+    position: Signal
+    entries_request: stream.Interface
+    entries_data: stream.Interface
+    offsets_request: stream.Interface
+    offsets_data: stream.Interface
+    table_request: stream.Interface
+    table_data: stream.Interface
+    rows_request: stream.Interface
+    rows_data: stream.Interface
+    pending: Signal
+
+    def __init__(self, config: EngineConfig):
+        self.config = config
+        self._batch = BatchReader(config)
+        request = Out(stream.Signature(RequestLayout(config)))
+        read = In(stream.Signature(config.bus_bits))
+        written = Out(stream.Signature(WriteBeatLayout(config)))
+        super().__init__(
+            {
+                "command": In(CommandLayout(config)),
+                "start": In(1),
+                "done": Out(1),
+                "casted": Out(stream.Signature(CastedLayout(config))),
+                "unique_rows": Out(config.lookup_bits),
+                "valid_lookups": Out(config.lookup_bits),
+                "dropped_lookups": Out(config.lookup_bits),
+                "error": Out(Error),
+                "position": Out(len(self._batch.position)),
+                "entries_request": request,
+                "entries_data": read,
+                "offsets_request": request,
+                "offsets_data": read,
+                "table_request": request,
+                "table_data": written,
+                "rows_request": request,
+                "rows_data": written,
+                "pending": In(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        command = self.command
+        m.submodules.batch = batch = self._batch
+        m.submodules.sorter = sorter = RunSorter(self.config)
+        m.submodules.caster = caster = Caster(self.config)
+        m.submodules.cast_table = table = CastTableWriter(self.config)
+        for name in ("entries", "offsets"):
+            connect(m, getattr(batch, f"{name}_request"), flipped(getattr(self, f"{name}_request")))
+            connect(m, flipped(getattr(self, f"{name}_data")), getattr(batch, f"{name}_data"))
+        for name in ("table_request", "table_data", "rows_request", "rows_data"):
+            connect(m, getattr(table, name), flipped(getattr(self, name)))
+        connect(m, sorter.o, caster.i)
+
+        pair = batch.o.payload
+        copies = command.dataflow == Dataflow.EXPAND_COALESCE
+        fused = command.dataflow == Dataflow.FUSED
+        m.d.comb += [
+            batch.command.eq(command),
+            batch.start.eq(self.start),
+            sorter.i.payload.row.eq(pair.row),
+            sorter.i.payload.source.eq(Mux(copies, pair.ordinal, pair.bag)),
+            sorter.i.payload.end.eq(pair.end),
+            sorter.i.valid.eq(batch.o.valid),
+            batch.o.ready.eq(sorter.i.ready),
+            table.table_address.eq(command.cast_table),
+            table.rows_address.eq(command.unique_rows),
+            table.i.payload.eq(caster.o.payload),
+            table.i.valid.eq(caster.o.valid & ~fused),
+            self.casted.payload.eq(caster.o.payload),
+            self.casted.valid.eq(caster.o.valid & fused),
+            caster.o.ready.eq(Mux(fused, self.casted.ready, table.i.ready)),
+            self.valid_lookups.eq(batch.valid_lookups),
+            self.dropped_lookups.eq(batch.dropped_lookups),
+            self.error.eq(batch.error),
+            self.position.eq(batch.position),
+        ]
+
+        taken = Signal(self.config.lookup_bits)  # lookups that have left the caster
+        with m.If(caster.o.valid & caster.o.ready):
+            m.d.sync += taken.eq(taken + 1)
+            with m.If(caster.o.payload.end):
+                m.d.sync += self.unique_rows.eq(caster.o.payload.segment + 1)
+        with m.If(self.start):
+            m.d.sync += [taken.eq(0), self.unique_rows.eq(0)]
+        all_taken = taken == batch.valid_lookups
+        ready = Mux(fused, all_taken | caster.o.valid, all_taken & ~table.busy & ~self.pending)
+        m.d.comb += self.done.eq(~self.start & batch.done & ready)
+        return m
