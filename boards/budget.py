@@ -20,6 +20,8 @@ from amaranth.lib import wiring
 from rich.console import Console
 from rich.table import Table
 
+from castbag.rtl.batch import BatchReader
+from castbag.rtl.cast_path import CastPath
 from castbag.rtl.cast_table import CastTableWriter
 from castbag.rtl.caster import Caster
 from castbag.rtl.config import EngineConfig, preset
@@ -57,9 +59,11 @@ UNITS: dict[str, Callable[[EngineConfig], wiring.Component]] = {
     "adder": lambda config: Adder(),
     "multiplier": lambda config: Multiplier(),
     "pairs": PairReader,
+    "batch": BatchReader,
     "sorter": RunSorter,
     "caster": Caster,
     "cast_table": CastTableWriter,
+    "cast_path": CastPath,
     "lookups": LookupSource,
     "interleaver": Interleaver,
     "fetch": VectorFetch,
