@@ -206,9 +206,12 @@ def open_device(
     """The simulated device; imported late, since most sub-commands need no simulator."""
     from castbag.sim.device import SimulatedDevice
 
-    return SimulatedDevice(
+    device = SimulatedDevice(
         config, simulator=simulator, memory=memory, waves=waves, memory_bytes=memory_bytes
     )
+    if not device.model.is_built:
+        click.echo(f"building the model for {simulator}, once: a minute or two …", err=True)
+    return device
 
 
 def _simulate(

@@ -129,11 +129,21 @@ class Model:
         what = (self.top, self.sources, build, version, _recipe())
         return hashlib.sha256(repr(what).encode()).hexdigest()[:20]
 
+    @property
+    def folder(self) -> Path:
+        """Where a model of this content is kept."""
+        return cache_root() / f"{self.top}-{self.simulator}-{self.key}"
+
+    @property
+    def is_built(self) -> bool:
+        """Whether it is there already."""
+        return (self.folder / "built").exists()
+
     def build(self) -> Path:
         """Compile unless a model of this content is there; returns its folder."""
-        folder = cache_root() / f"{self.top}-{self.simulator}-{self.key}"
+        folder = self.folder
         done = folder / "built"
-        if done.exists():
+        if self.is_built:
             return folder
         folder.mkdir(parents=True, exist_ok=True)
         with (folder / "lock").open("w") as lock:
