@@ -215,9 +215,9 @@ class Model:
     def _compile_icarus(self, folder: Path) -> None:
         program = _tool("iverilog", "apt-get install iverilog, or use verilator")
         # Icarus runs an `always @*` only once an input changes: outputs of constant logic would
-        # stay X for ever (amaranth issue 1629). Every such block of Yosys' reads a register that
-        # is there to start it; given its value at time 0, not before, it does. `always_comb`
-        # would start by itself, but Icarus 11 wakes it for ever by glitches of whole vectors.
+        # stay X for ever (amaranth-lang/amaranth#1629). Every such block of Yosys' reads a
+        # register that is there to start it; given its value at time 0, not before, it does.
+        # `always_comb` would start by itself, but glitches of whole vectors wake it for ever.
         # Blocks that only assign a constant have no such register: they are done at time 0.
         starter = re.compile(r"reg (\\\$auto\$verilog_backend\S+) +=\s*0;")
         constant = re.compile(r"always @\*(\n *\S+ ?(?:\[[^]]+\])? = \d+'\w+;)")
