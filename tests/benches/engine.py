@@ -62,6 +62,25 @@ class Host:
         return low | (await self.bus.read_dword(entry.offset + 4) << 32 if entry.wide else 0)
 
 
+ADDRESS = ("addr", "len", "size", "burst", "id")
+CHANNELS = {"ar": ADDRESS, "aw": ADDRESS, "w": ("data", "strb", "last")}
+"""What the engine drives, by channel."""
+
+
+async def _watch_offers(dut) -> None:
+    """An offer stands unchanged until it is taken; cocotbext-axi checks the bursts themselves."""
+    standing = dict.fromkeys(CHANNELS)
+    while True:
+        await RisingEdge(dut.clk)
+        for channel, fields in CHANNELS.items():
+            valid, ready = (getattr(dut, f"m_axi_{channel}{end}") for end in ("valid", "ready"))
+            offer = None
+            if valid.value == 1:
+                offer = [int(getattr(dut, f"m_axi_{channel}{name}").value) for name in fields]
+            assert standing[channel] in (None, offer), f"{channel}: an offer did not stand"
+            standing[channel] = None if ready.value == 1 else offer
+
+
 async def _watch_trace(dut, words: list) -> None:
     while True:
         await RisingEdge(dut.clk)
@@ -94,6 +113,7 @@ async def runs_commands(dut):
         await Timer(4 * CLOCK_NS, "ns")
     words: list = []
     cocotb.start_soon(_watch_trace(dut, words))
+    cocotb.start_soon(_watch_offers(dut))
     await host.write("RING_BASE", RING)
     await host.write("RING_SIZE", SLOTS - 1)
     await host.write("IRQ_ENABLE", 0b11)
