@@ -17,6 +17,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -149,6 +150,9 @@ class Model:
         with (folder / "lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not done.exists():
+                for left in folder.iterdir():  # by a build that failed
+                    if left.name != "lock":
+                        left.unlink()
                 for name, text in self.sources:
                     (folder / name).write_text(text)
                 compile_with = getattr(self, f"_compile_{self.simulator}")
@@ -188,7 +192,9 @@ class Model:
         }
         self._call(command, folder, environment)
         optimise = ["OPT_FAST=-O3", "OPT_SLOW=-O1"] if hurry else ["OPT_FAST=-O1"]
-        make = ["make", "-j2", "-f", "Vtop.mk", f"VM_TRACE={int(self.waves)}", *optimise]
+        # The wheel's makefile would look for a `python`, and many machines have just `python3`.
+        programs = [f"PYTHON3={sys.executable}", "PERL=perl"]
+        make = ["make", "-j2", "-f", "Vtop.mk", f"VM_TRACE={int(self.waves)}", *optimise, *programs]
         if self.waves:
             for name in ("lz4.h", "zlib.h"):  # which its FST writer would need, and their libraries
                 shutil.copy(Path(__file__).parent / "stored.h", folder / name)
