@@ -14,6 +14,14 @@ from .memory import ListReader, ListStartLayout
 from .pairs import BatchLayout, PairReader
 
 
+class WordListLayout(data.StructLayout):
+    """Where a list of 4-byte entries lies."""
+
+    def __init__(self, config: EngineConfig):
+        members = dict(ListStartLayout(config).members)
+        super().__init__({name: members[name] for name in ("address", "count")})
+
+
 class BatchReader(wiring.Component):
     """The pairs of the command's batch, as `PairReader` gives them.
 
@@ -23,7 +31,7 @@ class BatchReader(wiring.Component):
         command: Where the lists lie, and the batch's rules; steady while busy.
         start: Begins the batch.
         keep_empty, o, done, valid_lookups, dropped_lookups, error, position: See `PairReader`.
-        list: A list to read instead of a batch.
+        list: A list of 4-byte entries to read instead of a batch.
         entries: Its entries.
         entries_request, entries_data, offsets_request, offsets_data: To two read clients.
     """
@@ -61,7 +69,7 @@ class BatchReader(wiring.Component):
                 "dropped_lookups": Out(config.lookup_bits),
                 "error": Out(Error),
                 "position": Out(len(self._pairs.position)),
-                "list": In(stream.Signature(ListStartLayout(config))),
+                "list": In(stream.Signature(WordListLayout(config))),
                 "entries": Out(stream.Signature(64)),
                 "entries_request": request,
                 "entries_data": beats,
@@ -90,7 +98,8 @@ class BatchReader(wiring.Component):
             offsets.start.payload.count.eq(command.bags + 1),
             offsets.start.payload.wide.eq(command.wide_offsets),
             offsets.start.valid.eq(self.start),
-            indices.eq(self.list.payload),
+            indices.address.eq(self.list.payload.address),
+            indices.count.eq(self.list.payload.count),
             entries.start.valid.eq(self.start | self.list.valid),
             self.list.ready.eq(entries.start.ready & ~self.start),
             pairs.start.eq(self.start),

@@ -89,7 +89,7 @@ class CastPath(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         command = self.command
-        m.submodules.batch = batch = self._batch
+        m.submodules.batch_reader = batch = self._batch
         m.submodules.sorter = sorter = RunSorter(self.config)
         m.submodules.caster = caster = Caster(self.config)
         m.submodules.cast_table = table = CastTableWriter(self.config)

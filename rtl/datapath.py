@@ -202,7 +202,7 @@ class Datapath(wiring.Component):
         """Whatever the activity: lookups, their vectors, their sums, and where those go."""
         config, command, activity = self.config, self.command, self.activity
         read, write = ports
-        m.submodules.batch = batch = BatchReader(config)
+        m.submodules.batch_reader = batch = BatchReader(config)
         m.submodules.lookups = lookups = LookupSource(config)
         m.submodules.gather_reduce = gather = GatherReduce(config)
         m.submodules.row_address = row_address = VectorAddress(config)
