@@ -55,7 +55,6 @@ class BatchReader(wiring.Component):
     def __init__(self, config: EngineConfig):
         self.config = config
         self._pairs = PairReader(config)
-        self.batch_fields = tuple(BatchLayout(config).members)
         request = Out(stream.Signature(RequestLayout(config)))
         beats = In(stream.Signature(config.bus_bits))
         super().__init__(
@@ -104,7 +103,7 @@ class BatchReader(wiring.Component):
             self.list.ready.eq(entries.start.ready & ~self.start),
             pairs.start.eq(self.start),
             pairs.keep_empty.eq(self.keep_empty),
-            *(pairs.batch[name].eq(command[name]) for name in self.batch_fields),
+            *(pairs.batch[name].eq(command[name]) for name in BatchLayout(self.config).members),
             pairs.indices.payload.eq(entries.o.payload),
             pairs.indices.valid.eq(entries.o.valid & ~listing),
             self.entries.payload.eq(entries.o.payload),

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """EngineConfig: every size of the machine, stated once, checked once, named by presets."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 WORD_BYTES = 4
 """Bytes of a binary32 element, and of an entry of the cast table and the row list."""
@@ -115,10 +115,6 @@ class EngineConfig:
     def words(self, dim: int) -> int:
         """Bus beats of a row of `dim` elements: its pitch."""
         return -(-dim // self.lanes)
-
-    def as_dict(self) -> dict:
-        """Plain values, for reports and model keys; `EngineConfig(**d)` gives it back."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 PRESETS: dict[str, EngineConfig] = {
