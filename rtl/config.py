@@ -3,6 +3,9 @@
 """EngineConfig: every size of the machine, stated once, checked once, named by presets."""
 
 from dataclasses import dataclass
+from functools import cached_property
+
+from .packing import Packing
 
 WORD_BYTES = 4
 """Bytes of a binary32 element, and of an entry of the cast table and the row list."""
@@ -25,7 +28,12 @@ class EngineConfig:
         address_bits: Width of a byte address.
         index_bits: Width of a row index: a table has at most `2**index_bits` rows.
         bag_bits: Width of a bag number: a batch has at most `2**bag_bits` bags.
-        run_length: Pairs that the sorter holds on chip: the most lookups of a batch.
+        max_lookups: The most lookups of a batch.
+        run_length: Pairs that are sorted on chip. Longer batches are sorted in runs, which are
+            merged through memory.
+        merge_ways: Runs that are merged at a time.
+        way_pairs: Pairs buffered of each run that is merged; with the memory's latency they bound
+            the rate while one run alone is read.
         max_dim: The most elements of a row.
         window: Pairs that the interleaver looks ahead.
         burst_beats: The longest burst.
@@ -39,7 +47,10 @@ class EngineConfig:
     address_bits: int = 40
     index_bits: int = 32
     bag_bits: int = 24
+    max_lookups: int = 1 << 24
     run_length: int = 4096
+    merge_ways: int = 16
+    way_pairs: int = 128
     max_dim: int = 1024
     window: int = 512
     burst_beats: int = 16
@@ -50,7 +61,10 @@ class EngineConfig:
     def __post_init__(self):
         limits = {
             "bus_bits": (64, 1024),
-            "run_length": (4, 16384),
+            "max_lookups": (16, 1 << 24),
+            "run_length": (16, 16384),
+            "merge_ways": (4, 64),
+            "way_pairs": (16, 4096),
             "window": (16, 4096),
             "burst_beats": (2, 256),
             "vector_beats": (16, 4096),
@@ -78,6 +92,10 @@ class EngineConfig:
                 f"burst_beats = {self.burst_beats}: a burst of {self.bus_bytes}-byte beats"
                 " must fit in 4096 bytes"
             )
+        try:
+            _ = self.packing
+        except ValueError as error:
+            raise ConfigError(str(error)) from None
         unknown = sorted(set(self.optimizers) - {"sgd"})
         if unknown:
             raise ConfigError(f"optimizers: {', '.join(unknown)} unknown; there is sgd")
@@ -100,12 +118,29 @@ class EngineConfig:
     @property
     def source_bits(self) -> int:
         """Width of a casted source: a bag, or a lookup's ordinal in `expand-coalesce`."""
-        return max(self.bag_bits, self.lookup_bits)
+        return max(self.bag_bits, self.ordinal_bits)
 
     @property
     def lookup_bits(self) -> int:
-        """Width of a count of lookups, `0 .. run_length`."""
-        return self.run_length.bit_length()
+        """Width of a count of lookups, `0 .. max_lookups`."""
+        return self.max_lookups.bit_length()
+
+    @property
+    def ordinal_bits(self) -> int:
+        """Width of a lookup's number, `0 .. max_lookups - 1`."""
+        return self.lookup_bits - 1
+
+    @cached_property
+    def packing(self) -> Packing:
+        """How runs lie in memory."""
+        return Packing(
+            pair_bits=self.index_bits + self.source_bits,
+            bus_bytes=self.bus_bytes,
+            burst_beats=self.burst_beats,
+            run_length=self.run_length,
+            merge_ways=self.merge_ways,
+            way_pairs=self.way_pairs,
+        )
 
     @property
     def vector_index_bits(self) -> int:
@@ -126,7 +161,10 @@ PRESETS: dict[str, EngineConfig] = {
         address_bits=32,
         index_bits=16,
         bag_bits=8,
+        max_lookups=1 << 14,
         run_length=64,
+        merge_ways=4,
+        way_pairs=64,
         max_dim=64,
         window=64,
         burst_beats=8,
@@ -137,7 +175,12 @@ PRESETS: dict[str, EngineConfig] = {
     "ulx3s": EngineConfig(bus_bits=64, address_bits=32, index_bits=24, max_dim=512),
     # One DDR4-3200 rank of the paper's near-memory system: 25.6 GB/s at 800 MHz.
     "rank": EngineConfig(
-        bus_bits=256, max_dim=2048, run_length=16384, vector_beats=1024, vector_requests=256
+        bus_bits=256,
+        max_dim=2048,
+        run_length=16384,
+        way_pairs=256,
+        vector_beats=1024,
+        vector_requests=256,
     ),
 }
 

@@ -116,7 +116,7 @@ class Engine(wiring.Component):
             registers.ADDRESS_BITS.eq(config.address_bits),
             registers.INDEX_BITS.eq(config.index_bits),
             registers.BAG_BITS.eq(config.bag_bits),
-            registers.MAX_LOOKUPS.eq(config.run_length),
+            registers.MAX_LOOKUPS.eq(config.max_lookups),
             registers.MAX_DIM.eq(config.max_dim),
             registers.OPTIMIZERS.eq(optimizers),
             registers.STATUS.eq(Cat(sequencer.busy, sequencer.error != Error.NONE)),

@@ -23,7 +23,7 @@ class PairLayout(data.StructLayout):
             {
                 "row": config.index_bits,  # table row
                 "bag": config.bag_bits,  # output vector
-                "ordinal": config.lookup_bits,  # position among the valid lookups
+                "ordinal": config.ordinal_bits,  # position among the valid lookups
                 "valid": 1,  # 0: the bag has no valid lookup, row and ordinal mean nothing
                 "first": 1,  # first item of its bag
                 "last": 1,  # last item of its bag
@@ -53,7 +53,7 @@ class CastedLayout(data.StructLayout):
             {
                 "source": config.source_bits,  # casted source: vector to gather
                 "row": config.index_bits,  # the table row that the segment belongs to
-                "segment": config.lookup_bits,  # casted destination: count of row boundaries so far
+                "segment": config.ordinal_bits,  # casted destination: count of row boundaries so far
                 "first": 1,  # first lookup of its row
                 "last": 1,  # last lookup of its row
                 "end": 1,  # last lookup of the batch

@@ -139,7 +139,7 @@ def test_wrong_descriptors(simulator, tmp_path):
         ({"forward": 0, "backward": 0}, Error.FIELD, "forward"),
         ({"dataflow": 7}, Error.FIELD, "dataflow"),
         ({"optimizer": 3}, Error.FIELD, "optimizer"),
-        ({"lookups": TINY.run_length + 1}, Error.FIELD, "lookups"),
+        ({"lookups": TINY.max_lookups + 1}, Error.FIELD, "lookups"),
         ({"bags": (1 << TINY.bag_bits) + 1}, Error.FIELD, "bags"),
         ({"dim": 0}, Error.FIELD, "dim"),
         ({"dim": TINY.max_dim + 1}, Error.FIELD, "dim"),

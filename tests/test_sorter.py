@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The sorter: small on both simulators, and at its usual length."""
 
+from dataclasses import asdict
+
 import pytest
 
 from castbag.rtl.config import preset
@@ -20,7 +22,7 @@ def test_sorts(simulator, tmp_path):
         "tests.benches.sorter",
         simulator=simulator,
         folder=tmp_path,
-        config=TINY.as_dict(),
+        config=asdict(TINY),
     )
 
 
@@ -40,7 +42,7 @@ def check_pace(config, lengths, simulator, folder):
         "tests.benches.sorter_pace",
         simulator=simulator,
         folder=folder,
-        config=config.as_dict(),
+        config=asdict(config),
         cycles=[(length, sorter.cycles(length)) for length in lengths],
     )
 

@@ -152,7 +152,7 @@ class CommandReader(wiring.Component):
             ("dataflow", ~_one_of(command.dataflow, Dataflow)),
             ("optimizer", ~_one_of(command.optimizer, built_in)),
             ("mode", ~_one_of(command.mode, Mode)),
-            ("lookups", command.lookups > config.run_length),
+            ("lookups", command.lookups > config.max_lookups),
             ("bags", command.bags > 1 << config.bag_bits),
             ("dim", (command.dim == 0) | (command.dim > config.max_dim)),
             ("rows", command.rows > 1 << config.index_bits),

@@ -43,7 +43,7 @@ LIMITS = [
     {"ignore_bounds": 1, "has_padding": 1, "padding_index": 99},
     {"lookups": 0, "bags": 0},
     {"rows": 0},
-    {"lookups": CONFIG.run_length, "bags": MOST_BAGS, "rows": MOST_ROWS, "dim": CONFIG.max_dim},
+    {"lookups": CONFIG.max_lookups, "bags": MOST_BAGS, "rows": MOST_ROWS, "dim": CONFIG.max_dim},
     {"has_padding": 1, "rows": MOST_ROWS, "padding_index": MOST_ROWS - 1},
     {"padding_index": 4321},  # not looked at without has_padding
     {"learning_rate": 0xFFFFFFFF},
