@@ -86,6 +86,15 @@ def _header_lines() -> Iterator[str]:
     yield "        descriptor[word + 1] |= (uint32_t)(value >> 32);"
     yield "}"
     yield ""
+    yield "/* Bytes of scratch space that a command with `backward` over so many lookups needs; the"
+    yield " * other arguments are the registers of these names. */"
+    yield "static inline uint64_t castbag_scratch_bytes(uint32_t lookups, uint32_t run_length,"
+    yield "                                             uint32_t merge_ways, uint32_t run_bytes)"
+    yield "{"
+    yield "    uint32_t runs = lookups ? (lookups - 1) / run_length : 0;"
+    yield "    return (uint64_t)runs * run_bytes * (runs > merge_ways - 1 ? 2 : 1);"
+    yield "}"
+    yield ""
     yield "#endif"
 
 
@@ -134,6 +143,8 @@ def _page_lines() -> Iterator[str]:
         high = entry.low + entry.bits - 1
         bits = str(entry.low) if high == entry.low else f"{high}:{entry.low}"
         yield f"| {entry.word} | {bits} | `{entry.name}` | {entry.meaning} |"
+    yield ""
+    yield from control.SCRATCH_SPACE
     for enum in ENUMS:
         yield ""
         yield f"## {enum.__name__}"

@@ -135,6 +135,7 @@ def test_wrong_batches(dataflow, simulator, tmp_path):
 def test_wrong_descriptors(simulator, tmp_path):
     work = workload("cast")
     top = 1 << TINY.address_bits
+    spilling, needed = 65, 64 * 4  # one more than a run; its pairs of 4 bytes
     cases = [
         ({"forward": 0, "backward": 0}, Error.FIELD, "forward"),
         ({"dataflow": 7}, Error.FIELD, "dataflow"),
@@ -148,6 +149,9 @@ def test_wrong_descriptors(simulator, tmp_path):
         ({"indices": work.layout.buffers["indices"].address + 4}, Error.FIELD, "indices"),
         ({"table": top - 8}, Error.EXTENT, "table"),
         ({"coalesced": top - 64}, Error.EXTENT, "coalesced"),
+        ({"scratch": 4}, Error.FIELD, "scratch"),
+        ({"lookups": spilling, "scratch": top - 8, "scratch_bytes": 8}, Error.EXTENT, "scratch"),
+        ({"lookups": spilling, "scratch_bytes": needed - 1}, Error.SCRATCH, "scratch_bytes"),
     ]
     wrong = [command(work, "cast", fields=fields) for fields, _, _ in cases]
     found = errors(outcomes("cast", wrong, tmp_path, simulator))

@@ -54,6 +54,10 @@ int main(void)
     castbag_put(descriptor, CASTBAG_FIELD_TABLE, UINT64_C(0x123456789abcdef0));
     for (int word = 0; word < CASTBAG_DESCRIPTOR_BYTES / 4; word++)
         printf("%08x\\n", (unsigned)descriptor[word]);
+    for (int runs = 0; runs < 6; runs++)
+        for (int more = 0; more < 2; more++)
+            printf("%llu\\n", (unsigned long long)castbag_scratch_bytes(
+                64 * runs + more, 64, 4, 0x80000000));
     return 0;
 }
 """
@@ -70,7 +74,10 @@ def test_c_puts_what_python_encodes(tmp_path, language):
     source = str(tmp_path / "put.c")
     subprocess.run([compiler, *flags, *strict, source, "-o", str(program)], check=True)
     words = subprocess.run([program], check=True, capture_output=True, text=True).stdout.split()
-    made = b"".join(int(word, 16).to_bytes(4, "little") for word in words)
+    made = b"".join(int(word, 16).to_bytes(4, "little") for word in words[:64])
     assert made == encode_descriptor(
         backward=1, dataflow=2, wide_offsets=1, lookups=0xFEDCBA98, table=0x123456789ABCDEF0
     )
+    # 0 and 1 lookups, 64 and 65, ...: the runs before the last one, from 4 on twice
+    runs = [0, 0, 0, 1, 1, 2, 2, 3, 3, 2 * 4, 2 * 4, 2 * 5]
+    assert [int(word) for word in words[64:]] == [count << 31 for count in runs]

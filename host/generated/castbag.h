@@ -9,10 +9,10 @@
 #include <stdint.h>
 
 #define CASTBAG_IDENTITY_VALUE 0x43424147 /* What IDENTITY reads */
-#define CASTBAG_VERSION_VALUE 0x00010000 /* What VERSION reads */
+#define CASTBAG_VERSION_VALUE 0x00010001 /* What VERSION reads */
 #define CASTBAG_REGISTER_SPACE 0x200 /* Bytes of the window */
 #define CASTBAG_DESCRIPTOR_BYTES 256 /* Pitch of the ring */
-#define CASTBAG_DESCRIPTOR_WORDS 34 /* Words that are read */
+#define CASTBAG_DESCRIPTOR_WORDS 38 /* Words that are read */
 
 /* Registers: byte offsets; a wide one takes the next word too, for its upper half. */
 #define CASTBAG_REG_IDENTITY 0x000 /* ro: The word "CBAG", 0x43424147 */
@@ -39,6 +39,9 @@
 #define CASTBAG_REG_DROPPED_LOOKUPS 0x05c /* ro: Its lookups dropped: out of bounds or padding */
 #define CASTBAG_REG_UNIQUE_ROWS 0x060 /* ro: Its distinct rows */
 #define CASTBAG_REG_TOTAL_CYCLES 0x064 /* ro, wide: Its cycles, from launch to last answer */
+#define CASTBAG_REG_RUN_LENGTH 0x06c /* ro: L: more lookups are sorted in runs of L, through memory */
+#define CASTBAG_REG_MERGE_WAYS 0x070 /* ro: K: runs that are merged at a time */
+#define CASTBAG_REG_RUN_BYTES 0x074 /* ro: R: bytes of a spilled run */
 #define CASTBAG_REG_FORWARD_CYCLES 0x080 /* ro, wide: Cycles of its forward phase */
 #define CASTBAG_REG_FORWARD_READ_BEATS 0x088 /* ro, wide: Beats that its forward phase read */
 #define CASTBAG_REG_FORWARD_WRITE_BEATS 0x090 /* ro, wide: Beats that its forward phase wrote */
@@ -83,6 +86,7 @@
 #define CASTBAG_ERROR_OFFSET_END 6 /* offsets end off the number of lookups, or beyond it; position: the bag */
 #define CASTBAG_ERROR_READ 7 /* the memory answered a read with an error; position: the burst's address */
 #define CASTBAG_ERROR_WRITE 8 /* the memory answered a write with an error; position: the burst's address */
+#define CASTBAG_ERROR_SCRATCH 9 /* less scratch space than the batch needs; position: the word of `scratch_bytes` */
 
 /* Descriptor fields, for castbag_put: word, lowest bit in it, bits. */
 #define CASTBAG_FIELD_FORWARD 0, 0, 1 /* Run the forward pass */
@@ -109,6 +113,8 @@
 #define CASTBAG_FIELD_CAST_TABLE 28, 0, 64 /* Takes the cast table, up to n words (not `fused`) */
 #define CASTBAG_FIELD_UNIQUE_ROWS 30, 0, 64 /* Takes the unique rows, up to n words (not `fused`) */
 #define CASTBAG_FIELD_EXPANDED 32, 0, 64 /* Takes the expanded gradient, n rows (`expand-coalesce`) */
+#define CASTBAG_FIELD_SCRATCH 34, 0, 64 /* Takes the runs that a backward pass of n > L lookups spills */
+#define CASTBAG_FIELD_SCRATCH_BYTES 36, 0, 64 /* Bytes there, as many as are needed or more */
 
 /* Put a value into a descriptor that was zeroed, for instance
  * castbag_put(descriptor, CASTBAG_FIELD_TABLE, address). A descriptor lies on a
@@ -119,6 +125,15 @@ static inline void castbag_put(uint32_t *descriptor, unsigned word, unsigned low
     descriptor[word] |= (uint32_t)(value << low);
     if (bits > 32)
         descriptor[word + 1] |= (uint32_t)(value >> 32);
+}
+
+/* Bytes of scratch space that a command with `backward` over so many lookups needs; the
+ * other arguments are the registers of these names. */
+static inline uint64_t castbag_scratch_bytes(uint32_t lookups, uint32_t run_length,
+                                             uint32_t merge_ways, uint32_t run_bytes)
+{
+    uint32_t runs = lookups ? (lookups - 1) / run_length : 0;
+    return (uint64_t)runs * run_bytes * (runs > merge_ways - 1 ? 2 : 1);
 }
 
 #endif

@@ -11,7 +11,11 @@ from ..config import WORD_BYTES, EngineConfig
 from ..layouts import REQUEST_BITS
 from .map import DESCRIPTOR, DESCRIPTOR_WORDS, Dataflow, Error, Mode, Optimizer, field
 
-ADDRESSES = tuple(entry.name for entry in DESCRIPTOR if entry.word >= field("indices").word)
+ADDRESSES = tuple(
+    entry.name
+    for entry in DESCRIPTOR
+    if field("indices").word <= entry.word <= field("scratch").word
+)
 """Names of the descriptor's address fields."""
 
 
@@ -38,8 +42,15 @@ class CommandLayout(data.StructLayout):
                 "learning_rate": 32,
                 **dict.fromkeys(ADDRESSES, config.address_bits),
                 "words": REQUEST_BITS,  # derived: bus beats of a row
+                "scratch_half": range(_most_scratch(config) // 2 + 1),  # derived: half of its bytes
             }
         )
+
+
+def _most_scratch(config: EngineConfig) -> int:
+    """Bytes of scratch space that the longest batch would need in two halves."""
+    packing = config.packing
+    return 2 * packing.spilled_runs(config.max_lookups) * packing.run_bytes
 
 
 class CommandReader(wiring.Component):
@@ -48,10 +59,16 @@ class CommandReader(wiring.Component):
     A field must fit the engine's limits, addresses must lie on a beat, unused bits must be 0: else
     the error is FIELD, at the first wrong word. Then every buffer that the command will use must
     end inside the address space: else it is EXTENT, at the word of the first such buffer's
-    address. So no unit behind needs to check an address, and none can write outside.
+    address. Last, what a batch of so many lookups needs of the scratch space, see
+    `Packing.scratch_bytes`, must not be more than `scratch_bytes`: else it is SCRATCH, at that
+    word. So no unit behind needs to check an address, and none can write outside.
+
+    Where the scratch space has two halves, the second one begins `scratch_half` bytes after the
+    first; with one half alone it means nothing.
 
     Latency: `4 + sum(2 + pitch.bit_length())` cycles from the last word to `done`, over all
-    buffers, `pitch` the bytes of an entry; what is wrong is known sooner.
+    buffers, the scratch space twice; `pitch` is the bytes of an entry, and of the scratch space
+    those of a run. What is wrong is known sooner.
 
     Members:
         start: A descriptor is about to come; forgets the last one.
@@ -86,18 +103,19 @@ class CommandReader(wiring.Component):
         m = Module()
         count = Signal(range(DESCRIPTOR_WORDS + 1))
         wrong = Signal(DESCRIPTOR_WORDS)  # words known to be illegal
+        room = Signal(self.config.address_bits + 1)  # `scratch_bytes`; top bit: that or more
         with m.If(self.i.valid & self.i.ready):
             m.d.sync += count.eq(count + 1)
             with m.Switch(count):
                 for word in range(DESCRIPTOR_WORDS):
                     with m.Case(word):
-                        self._store(m, word, wrong)
+                        self._store(m, word, wrong, room)
         m.d.comb += self.i.ready.eq(1)
         with m.If(self.start):
-            m.d.sync += [count.eq(0), wrong.eq(0)]
+            m.d.sync += [count.eq(0), wrong.eq(0), room.eq(0)]
 
-        index = Signal(range(len(ADDRESSES)))  # buffer under judgement
-        buffer = self._buffer(m, index)
+        index = Signal(range(len(ADDRESSES) + 1))  # buffer under judgement
+        buffer = self._buffer(m, index, room)
         with m.FSM():
             with m.State("receive words"):
                 with m.If(~self.start & (count == DESCRIPTOR_WORDS)):
@@ -126,21 +144,27 @@ class CommandReader(wiring.Component):
                     m.next = "receive words"
         return m
 
-    def _store(self, m: Module, word: int, wrong: Signal) -> None:
-        """Keep the parts of one descriptor word; note bits that no field of ours can hold."""
-        used = 0
+    def _store(self, m: Module, word: int, wrong: Signal, room: Signal) -> None:
+        """Keep the parts of one descriptor word; note bits that no field of ours can hold.
+
+        `scratch_bytes` may be any number: of one above all addresses just that is kept.
+        """
+        used, above = 0, wrong[word]
         for entry in DESCRIPTOR:
             part = 32 * (word - entry.word)  # lowest bit of the field that this word holds
             if not 0 <= part < entry.bits:
                 continue
-            target = self.command[entry.name]
-            bits = Value.cast(target)
+            if entry.name == "scratch_bytes":
+                bits, above = room[:-1], room[-1]
+            else:
+                bits = Value.cast(self.command[entry.name])
             width = max(0, min(len(bits) - part, 32, entry.bits - part))
             m.d.sync += bits[part : part + width].eq(self.i.payload[entry.low :][:width])
             used |= ((1 << width) - 1) << entry.low
         unused = [bit for bit in range(32) if not used >> bit & 1]
         if unused:
-            m.d.sync += wrong[word].eq(Cat(self.i.payload[bit] for bit in unused).any())
+            with m.If(Cat(self.i.payload[bit] for bit in unused).any()):
+                m.d.sync += above.eq(1)
 
     def _field_faults(self) -> list:
         """(word, condition) of all values that a field can hold and that are illegal."""
@@ -161,8 +185,12 @@ class CommandReader(wiring.Component):
         ]
         return [(field(name).word, fault) for name, fault in faults]
 
-    def _buffer(self, m: Module, index: Signal):
-        """Of buffer `index`: whether it is used, its entries, bytes of one, address, word."""
+    def _buffer(self, m: Module, index: Signal, room: Signal) -> list[Signal]:
+        """Of buffer `index`: whether it is used, its entries, bytes of one, address, limit of its
+        end, error and word if it ends beyond.
+
+        The last one is no buffer of its own: the scratch space again, as if at address 0.
+        """
         config, command = self.config, self.command
         row = command.words << exact_log2(config.bus_bytes)
         index_bytes = Mux(command.wide_indices, 2 * WORD_BYTES, WORD_BYTES)
@@ -170,6 +198,7 @@ class CommandReader(wiring.Component):
         kept = command.backward & (command.dataflow != Dataflow.FUSED)
         copied = command.backward & (command.dataflow == Dataflow.EXPAND_COALESCE)
         always, word = Const(1), Const(WORD_BYTES)
+        spilled = (command.backward, self._spilled(m), Const(config.packing.run_bytes))
         buffers = {
             "indices": (always, command.lookups, index_bytes),
             "offsets": (always, command.bags + 1, offset_bytes),
@@ -180,22 +209,39 @@ class CommandReader(wiring.Component):
             "cast_table": (kept, command.lookups, word),
             "unique_rows": (kept, command.lookups, word),
             "expanded": (copied, command.lookups, row),
+            "scratch": spilled,
         }
         assert tuple(buffers) == ADDRESSES
-        columns = [
-            *zip(*buffers.values(), strict=True),
-            [command[name] for name in ADDRESSES],
-            [Const(field(name).word) for name in ADDRESSES],
+        space = Const(1 << config.address_bits)
+        rows = [
+            (*buffer, command[name], space, Const(Error.EXTENT), Const(field(name).word))
+            for name, buffer in buffers.items()
         ]
-        chosen = [Signal(max(len(value) for value in values)) for values in columns]
+        need = Const(0), room, Const(Error.SCRATCH), Const(field("scratch_bytes").word)
+        rows.append((*spilled, *need))
+        chosen = [Signal(max(map(len, values))) for values in zip(*rows, strict=True)]
         with m.Switch(index):
-            for number, values in enumerate(zip(*columns, strict=True)):
+            for number, values in enumerate(rows):
                 with m.Case(number):
                     m.d.comb += [one.eq(value) for one, value in zip(chosen, values, strict=True)]
         return chosen
 
-    def _judge_extents(self, m: Module, index, used, entries, pitch, address, word) -> None:
-        """States that go through the buffers: each must end inside the address space."""
+    def _spilled(self, m: Module) -> Value:
+        """The runs that a batch of so many lookups spills, twice if they need both halves.
+
+        They follow `lookups` a cycle later.
+        """
+        config, lookups = self.config, self.command.lookups
+        runs = Signal(range(config.packing.spilled_runs(config.max_lookups) + 1))
+        before_last = (lookups - 1)[: len(lookups)]  # lookups before the last one
+        whole = before_last[exact_log2(config.run_length) :]
+        m.d.sync += runs.eq(Mux(lookups == 0, 0, whole))
+        return runs << runs[exact_log2(config.merge_ways) :].any()
+
+    def _judge_extents(
+        self, m: Module, index, used, entries, pitch, address, limit, error, word
+    ) -> None:
+        """States that go through the buffers: each must end where it may."""
         longest = len(entries) + len(pitch)
         addend, pitch_left = Signal(longest), Signal.like(pitch)
         end = Signal(max(longest, len(address)) + 1)
@@ -209,14 +255,14 @@ class CommandReader(wiring.Component):
             with m.If(~pitch_left[1:].any()):
                 m.next = "compare end"
         with m.State("compare end"):
-            m.d.sync += index.eq(index + 1)
+            m.d.sync += [index.eq(index + 1), self.command.scratch_half.eq(end >> 1)]
             m.next = "choose buffer"
-            outside = used & (end > 1 << self.config.address_bits)
-            with m.If(outside | (index == len(ADDRESSES) - 1)):
+            outside = used & (end > limit)
+            with m.If(outside | (index == len(ADDRESSES))):
                 m.d.sync += index.eq(0)
                 m.next = "judged"
             with m.If(outside):
-                m.d.sync += [self.error.eq(Error.EXTENT), self.position.eq(word)]
+                m.d.sync += [self.error.eq(error), self.position.eq(word)]
 
 
 def _one_of(value, members):

@@ -13,7 +13,7 @@ from enum import IntEnum
 IDENTITY = 0x43424147
 """The word "CBAG": what a driver looks for first."""
 
-VERSION = 0x0001_0000
+VERSION = 0x0001_0001
 """Major and minor version of this map, 16 bits each."""
 
 
@@ -59,6 +59,7 @@ class Error(IntEnum):
     OFFSET_END = 6  # offsets end off the number of lookups, or beyond it; position: the bag
     READ = 7  # the memory answered a read with an error; position: the burst's address
     WRITE = 8  # the memory answered a write with an error; position: the burst's address
+    SCRATCH = 9  # less scratch space than the batch needs; position: the word of `scratch_bytes`
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,9 @@ REGISTERS = (
     Register("DROPPED_LOOKUPS", 0x5C, "ro", "Its lookups dropped: out of bounds or padding"),
     Register("UNIQUE_ROWS", 0x60, "ro", "Its distinct rows"),
     Register("TOTAL_CYCLES", 0x64, "ro", "Its cycles, from launch to last answer", wide=True),
+    Register("RUN_LENGTH", 0x6C, "ro", "L: more lookups are sorted in runs of L, through memory"),
+    Register("MERGE_WAYS", 0x70, "ro", "K: runs that are merged at a time"),
+    Register("RUN_BYTES", 0x74, "ro", "R: bytes of a spilled run"),
     *(
         Register(
             f"{phase.name}_{counter}",
@@ -161,10 +165,20 @@ DESCRIPTOR = (
     Field("cast_table", 28, 0, 64, "Takes the cast table, up to n words (not `fused`)"),
     Field("unique_rows", 30, 0, 64, "Takes the unique rows, up to n words (not `fused`)"),
     Field("expanded", 32, 0, 64, "Takes the expanded gradient, n rows (`expand-coalesce`)"),
+    Field("scratch", 34, 0, 64, "Takes the runs that a backward pass of n > L lookups spills"),
+    Field("scratch_bytes", 36, 0, 64, "Bytes there, as many as are needed or more"),
 )
 
-DESCRIPTOR_WORDS = 34
+DESCRIPTOR_WORDS = 38
 """Words of a descriptor that are read."""
+
+SCRATCH_SPACE = (
+    "With L = `RUN_LENGTH`, K = `MERGE_WAYS`, R = `RUN_BYTES`, a command with `backward` over n",
+    "lookups, dropped ones counted too, spills up to `s = (n - 1) / L` runs (in whole numbers; 0",
+    "if n is 0). It needs `s * R` bytes of scratch space; twice that, a half to read and a half",
+    "to write, if `s > K - 1`. Other commands need none: `scratch_bytes` may be 0 then.",
+)
+"""Lines of Markdown: how much scratch space a command needs."""
 
 
 def field(name: str) -> Field:

@@ -20,6 +20,23 @@ CONFIG = preset("tiny")
 MOST_ROWS, MOST_BAGS = 1 << CONFIG.index_bits, 1 << CONFIG.bag_bits
 TOP = 1 << CONFIG.address_bits
 BEAT = CONFIG.bus_bytes
+RUN, WAYS, RUN_BYTES = 64, 4, 256
+"""Of `tiny`: pairs of a run, runs merged at a time, bytes of a run (pairs of 4 bytes)."""
+
+SCRATCH = [
+    # (lookups, the bytes that they need)
+    (0, 0),
+    (1, 0),
+    (RUN, 0),
+    (RUN + 1, 1 * RUN_BYTES),
+    (2 * RUN, 1 * RUN_BYTES),
+    (2 * RUN + 1, 2 * RUN_BYTES),
+    (WAYS * RUN, 3 * RUN_BYTES),
+    (WAYS * RUN + 1, 2 * 4 * RUN_BYTES),  # more runs than are merged with the last: two halves
+    ((WAYS + 1) * RUN, 2 * 4 * RUN_BYTES),
+    (CONFIG.max_lookups - RUN, 2 * 254 * RUN_BYTES),
+    (CONFIG.max_lookups, 2 * 255 * RUN_BYTES),
+]
 
 LEGAL = {
     "forward": 1,
@@ -32,6 +49,7 @@ LEGAL = {
     "padding_index": 3,
     "learning_rate": 0x3DCCCCCD,
     **{name: 0x1000 * (k + 1) for k, name in enumerate(ADDRESSES)},
+    "scratch_bytes": 0,
 }
 
 LIMITS = [
@@ -43,7 +61,13 @@ LIMITS = [
     {"ignore_bounds": 1, "has_padding": 1, "padding_index": 99},
     {"lookups": 0, "bags": 0},
     {"rows": 0},
-    {"lookups": CONFIG.max_lookups, "bags": MOST_BAGS, "rows": MOST_ROWS, "dim": CONFIG.max_dim},
+    {
+        "lookups": CONFIG.max_lookups,
+        "bags": MOST_BAGS,
+        "rows": MOST_ROWS,
+        "dim": CONFIG.max_dim,
+        "scratch_bytes": SCRATCH[-1][1],
+    },
     {"has_padding": 1, "rows": MOST_ROWS, "padding_index": MOST_ROWS - 1},
     {"padding_index": 4321},  # not looked at without has_padding
     {"learning_rate": 0xFFFFFFFF},
@@ -57,7 +81,11 @@ FIELD_FAULTS = [
     *(({"dataflow": dataflow}, 0) for dataflow in (3, 4, 8, 15)),
     *(({"optimizer": optimizer}, 0) for optimizer in (1, 2, 8, 15)),
     *(({"mode": mode}, 0) for mode in (1, 2, 8, 15)),
-    *(({"lookups": lookups}, 1) for lookups in (65, 127, 128, 1 << 31)),
+    *(
+        ({"lookups": CONFIG.max_lookups + more}, 1)
+        for more in (1, CONFIG.max_lookups - 1, CONFIG.max_lookups)
+    ),
+    ({"lookups": 1 << 31}, 1),
     *(({"bags": bags}, 2) for bags in (257, 511, 512, 1 << 31)),
     *(({"dim": dim}, 3) for dim in (0, 65, 127, 128, 1 << 31)),
     *(({"rows": rows}, 4) for rows in (MOST_ROWS + 1, 2 * MOST_ROWS - 1, 2 * MOST_ROWS, 1 << 31)),
@@ -94,6 +122,12 @@ def unused_bits(word: int) -> list[int]:
     return [bit for bit in range(32) if 32 * word + bit not in taken]
 
 
+def scratch_bytes(lookups: int) -> int:
+    """What a command with a backward pass needs."""
+    runs = max(0, -(-lookups // RUN) - 1)
+    return (2 if runs >= WAYS else 1) * runs * RUN_BYTES
+
+
 def buffers(values: dict) -> dict[str, tuple[int, bool]]:
     """Bytes of each buffer, and whether the command uses it."""
     pitch = -(-values["dim"] // CONFIG.lanes) * BEAT
@@ -111,6 +145,7 @@ def buffers(values: dict) -> dict[str, tuple[int, bool]]:
         "cast_table": (4 * n, kept),
         "unique_rows": (4 * n, kept),
         "expanded": (n * pitch, copied),
+        "scratch": (scratch_bytes(n), backward),
     }
 
 
@@ -149,7 +184,13 @@ class CommandBench(Bench):
         assert (await self.send(encode_descriptor(**values)))[0] == Error.NONE, values
         command = Codec(CommandLayout(CONFIG)).decode(int(self.dut.command.value))
         zeros = dict.fromkeys((entry.name for entry in DESCRIPTOR), 0)
-        assert command == zeros | values | {"words": -(-values["dim"] // CONFIG.lanes)}
+        derived = {
+            "words": -(-values["dim"] // CONFIG.lanes),
+            "scratch_half": scratch_bytes(values["lookups"]) // 2,
+        }
+        given = zeros | values | derived
+        del given["scratch_bytes"]  # known to be enough, and of no use any more
+        assert command == given
 
     async def check_refused(self, descriptor: bytes, error: Error, word: int) -> None:
         assert await self.send(descriptor) == (error, word)
@@ -181,7 +222,7 @@ async def judges_after_its_latency(dut, dim, wide):
     cycles = await bench.until(lambda: bench.verdict != (0, 0))
     row = -(-dim // CONFIG.lanes) * BEAT
     index, offset = (8 if wide else 4), 4
-    pitches = [index, offset, row, row, row, row, 4, 4, row]
+    pitches = [index, offset, row, row, row, row, 4, 4, row, RUN_BYTES, RUN_BYTES]
     assert cycles == 4 + sum(2 + pitch.bit_length() for pitch in pitches)
 
 
@@ -226,6 +267,7 @@ async def holds_used_buffers_inside_the_address_space(dut, forward, backward, da
     await bench.reset()
     values = LEGAL | {"forward": forward, "backward": backward, "dataflow": dataflow}
     values |= {"wide_indices": wide, "wide_offsets": wide}
+    values |= {"lookups": RUN + 1, "scratch_bytes": RUN_BYTES}
     for name, (size, used) in buffers(values).items():
         last = (TOP - size) // BEAT * BEAT
         await bench.check_legal(values | {name: last})
@@ -251,3 +293,27 @@ async def of_two_buffers_outside_the_first_counts(dut):
     await bench.reset()
     values = LEGAL | {"pooled": TOP - BEAT, "expanded": TOP - BEAT}
     await bench.check_refused(encode_descriptor(**values), Error.EXTENT, field("pooled").word)
+
+
+@cocotb.test
+@cocotb.parametrize((("lookups", "needed"), SCRATCH))
+async def holds_the_scratch_space_to_what_the_batch_needs(dut, lookups, needed):
+    bench = CommandBench(dut)
+    await bench.reset()
+    values = LEGAL | {"lookups": lookups, "dataflow": Dataflow.FUSED}
+    last = {"scratch": TOP - max(needed, BEAT)}
+    plenty = (needed + 1, 2 * needed + 3, TOP - 1, TOP, TOP + needed, 1 << 63, (1 << 64) - 1)
+    for room in (needed, *plenty):
+        await bench.check_legal(values | last | {"scratch_bytes": room})
+    alone = {"backward": 0, "scratch": TOP - BEAT}
+    await bench.check_legal(values | alone)
+    if needed:
+        word = field("scratch_bytes").word
+        for room in (0, 1, needed // 2, needed - 1):
+            descriptor = encode_descriptor(**(values | last | {"scratch_bytes": room}))
+            await bench.check_refused(descriptor, Error.SCRATCH, word)
+        outside = values | {"scratch": last["scratch"] + BEAT, "scratch_bytes": needed}
+        for room in (needed, 0):  # where both are wrong, the address counts
+            descriptor = encode_descriptor(**(outside | {"scratch_bytes": room}))
+            await bench.check_refused(descriptor, Error.EXTENT, field("scratch").word)
+        await bench.check_legal(values | last | {"scratch_bytes": needed})
