@@ -20,7 +20,11 @@ class Counters(wiring.Component):
         running: A command runs: counts `total`.
         active: Bit p: phase p runs.
         read_beat, write_beat: A beat of the main path, counted for its active phase.
-        cast_read_beat, cast_write_beats: Beats of the cast.
+        cast_read_beat, cast_write_beats: Beats of the cast, of several clients in a cycle;
+            counted whenever they come.
+        feed_read_beat: A beat of the merge that feeds the backward pass of `fused` as it runs;
+            counted for that phase, whenever it comes. One port brings all read beats: there is
+            none of these in a cycle with `read_beat`.
         total: Cycles of the command.
         cycles, read_beats, write_beats: By phase.
     """
@@ -32,6 +36,7 @@ class Counters(wiring.Component):
     write_beat: Signal
     cast_read_beat: Signal
     cast_write_beats: Signal
+    feed_read_beat: Signal
     total: Signal
     cycles: list[Signal]
     read_beats: list[Signal]
@@ -48,6 +53,7 @@ class Counters(wiring.Component):
                 "write_beat": In(1),
                 "cast_read_beat": In(1),
                 "cast_write_beats": In(2),
+                "feed_read_beat": In(1),
                 "total": Out(COUNTER_BITS),
                 "cycles": by_phase,
                 "read_beats": by_phase,
@@ -64,16 +70,13 @@ class Counters(wiring.Component):
             with m.Else():
                 m.d.sync += counter.eq(counter + amount)
 
+        reads = [active & self.read_beat for active in self.active]
+        writes = [active & self.write_beat for active in self.active]
+        reads[Phase.CAST], writes[Phase.CAST] = self.cast_read_beat, self.cast_write_beats
+        reads[Phase.BACKWARD] |= self.feed_read_beat
         count(self.total, self.running)
         for phase in Phase:
-            cast = phase is Phase.CAST
-            active = self.active[phase]
-            count(self.cycles[phase], active)
-            count(
-                self.read_beats[phase], active & (self.cast_read_beat if cast else self.read_beat)
-            )
-            if cast:
-                count(self.write_beats[phase], active.replicate(2) & self.cast_write_beats)
-            else:
-                count(self.write_beats[phase], active & self.write_beat)
+            count(self.cycles[phase], self.active[phase])
+            count(self.read_beats[phase], reads[phase])
+            count(self.write_beats[phase], writes[phase])
         return m

@@ -13,7 +13,8 @@ INPUTS = {
     "read_beat": 2,
     "write_beat": 2,
     "cast_read_beat": 2,
-    "cast_write_beats": 3,  # there are two writers
+    "cast_write_beats": 4,  # there are three writers
+    "feed_read_beat": 2,
 }
 """Ports, and the number of values that each can have."""
 
@@ -38,14 +39,18 @@ class CountersBench(Bench):
         self.total += values["running"]
         for phase, count in self.counts.items():
             if values["active"] >> phase & 1:
-                cast = phase == Phase.CAST
                 count["cycles"] += 1
-                count["read_beats"] += values["cast_read_beat" if cast else "read_beat"]
-                count["write_beats"] += values["cast_write_beats" if cast else "write_beat"]
+                if phase != Phase.CAST:
+                    count["read_beats"] += values["read_beat"]
+                    count["write_beats"] += values["write_beat"]
+        self.counts[Phase.CAST]["read_beats"] += values["cast_read_beat"]
+        self.counts[Phase.CAST]["write_beats"] += values["cast_write_beats"]
+        self.counts[Phase.BACKWARD]["read_beats"] += values["feed_read_beat"]
 
     async def run(self, cycles: int) -> None:
         for _ in range(cycles):
             values = {name: self.rng.randrange(choices) for name, choices in INPUTS.items()}
+            values["feed_read_beat"] &= ~values["read_beat"]  # one port brings both
             self.drive(values)
             self.count(values)
             await self.step()
