@@ -11,16 +11,18 @@ lookups of which `v` are valid, `B` bags of which `E` have a valid lookup, and `
 
     phase      dataflow           reads                    writes
     forward    all                pairs + v C              B C
-    cast       fused              pairs                    -
-               cast, exp.-coal.   pairs                    beats(4 v) + beats(4 U)
+    cast       fused              pairs + P S              S + P S
+               cast, exp.-coal.   pairs + P S + S          S + P S + beats(4 v) + beats(4 U)
     expand     exp.-coal.         pairs + E C              v C
     coalesce   exp.-coal.         beats(4 v) + v C         U C
     backward   cast               beats(4 v) + v C         U C
-               fused              v C + U C                U C
+               fused              v C + U C + S            U C
     update     cast, exp.-coal.   beats(4 U) + U C + U C   U C
 
-where `pairs = beats(n index_bytes) + beats((B + 1) offset_bytes)`. `terms` gives each summand with
-its reason, `phase_traffic` their sums.
+where `pairs = beats(n index_bytes) + beats((B + 1) offset_bytes)`, and S the beats of all runs that
+the sort spills, P the passes that merge them in memory, see `Runs`; 0 both if all is sorted on
+chip. The last merge streams on: in `fused` it feeds the backward pass, and its reads count there.
+`terms` gives each summand with its reason, `phase_traffic` their sums.
 """
 
 from collections.abc import Iterator
@@ -65,6 +67,43 @@ class Term:
     reason: str
 
 
+@dataclass(frozen=True, kw_only=True)
+class Runs:
+    """How a batch is sorted that is longer than what is sorted on chip.
+
+    It is cut into runs of `run_length` pairs. The last one, which may be shorter, stays on chip;
+    those before it are spilled to memory. While more than `merge_ways - 1` of them are there, a
+    pass merges every `merge_ways` into one, and so reads and writes all of them; then the last
+    merge has the rest and the one on chip. Spilled runs are whole: nothing is rounded to beats.
+
+    Raises `ValueError` for a run without pairs or bytes, and a merge of fewer than two.
+    """
+
+    run_length: int
+    """Pairs of a run."""
+    merge_ways: int
+    """Runs that are merged at a time."""
+    run_bytes: int
+    """What a run takes of memory, a multiple of a beat."""
+
+    def __post_init__(self):
+        for name, least in (("run_length", 1), ("merge_ways", 2), ("run_bytes", 1)):
+            value = getattr(self, name)
+            if value < least:
+                raise ValueError(f"{name} is {value}; it must be {least} or more")
+
+    def spilled(self, pairs: int) -> int:
+        """Runs of so many pairs that are spilled."""
+        return max(pairs - 1, 0) // self.run_length
+
+    def passes(self, pairs: int) -> int:
+        """Times that all of them are read and written again, before the last merge."""
+        passes, runs = 0, self.spilled(pairs)
+        while runs > self.merge_ways - 1:
+            passes, runs = passes + 1, -(-runs // self.merge_ways)
+        return passes
+
+
 def phase_traffic(
     batch: Batch,
     *,
@@ -74,12 +113,13 @@ def phase_traffic(
     offset_bytes: int,
     dataflow: Dataflow,
     op: Op = "step",
+    runs: Runs | None = None,
 ) -> dict[str, Traffic]:
     """The traffic of every phase of `op` in `dataflow`, in phase order.
 
     A row has `dim` elements; an index takes `index_bytes` and an offset `offset_bytes` (4 or 8)
     of memory; the bus moves `bus_bytes`, a power of two, a beat. Operation `forward` has that
-    phase alone, `backward` all but it.
+    phase alone, `backward` all but it. Without `runs` any batch is sorted on chip.
 
     Raises `ValueError` for a size or name that is none of these.
     """
@@ -95,6 +135,7 @@ def phase_traffic(
         index_bytes=index_bytes,
         offset_bytes=offset_bytes,
         dataflow=dataflow,
+        runs=runs,
     ):
         moved[term.phase][term.direction] += term.beats * bus_bytes
     return {
@@ -112,6 +153,7 @@ def terms(
     index_bytes: int,
     offset_bytes: int,
     dataflow: Dataflow,
+    runs: Runs | None = None,
 ) -> Iterator[Term]:
     """The streams of a whole step in `dataflow`, in phase order; arguments as `phase_traffic`."""
     if dim < 1:
@@ -122,6 +164,8 @@ def terms(
         raise ValueError(f"index_bytes is {index_bytes}; it must be 4 or 8")
     if offset_bytes not in (4, 8):
         raise ValueError(f"offset_bytes is {offset_bytes}; it must be 4 or 8")
+    if runs and runs.run_bytes % bus_bytes:
+        raise ValueError(f"run_bytes is {runs.run_bytes}; it must be a multiple of {bus_bytes}")
 
     def beats(size: int) -> int:
         return -(-size // bus_bytes)
@@ -135,6 +179,8 @@ def terms(
     offsets = beats((batch.bags + 1) * offset_bytes)
     cast_table = beats(valid * CAST_BYTES)
     row_list = beats(unique_rows * CAST_BYTES)
+    spilled = runs.spilled(valid) * beats(runs.run_bytes) if runs else 0
+    merged = runs.passes(valid) * spilled if runs else 0
 
     yield Term("forward", "read", indices, "indices: dropped lookups are seen, too")
     yield Term("forward", "read", offsets, "offsets: B + 1, the last one tells n")
@@ -143,6 +189,11 @@ def terms(
 
     yield Term("cast", "read", indices, "indices again: to be sorted")
     yield Term("cast", "read", offsets, "offsets again: the pairs' bags")
+    yield Term("cast", "write", spilled, "sorted runs, all but the last one")
+    yield Term("cast", "read", merged, "runs to be merged, in each pass")
+    yield Term("cast", "write", merged, "merged runs, of each pass")
+    last_merge = "backward" if dataflow == "fused" else "cast"
+    yield Term(last_merge, "read", spilled, "runs for the last merge")
     if dataflow != "fused":  # fused sends the cast straight on to its consumer
         yield Term("cast", "write", cast_table, "cast table: one entry a valid lookup")
         yield Term("cast", "write", row_list, "unique rows, for the update")

@@ -4,14 +4,18 @@
 """Bytes moved, against numbers counted by hand."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from castbag.golden.batch import Batch
-from castbag.golden.traffic import phase_traffic, terms
+from castbag.golden.traffic import Runs, phase_traffic, terms
 
 # The worked example: n = v = 4, B = E = 2, U = 3.
 EXAMPLE = Batch.of([2, 5, 2, 0], [0, 2], rows=6)
 # Padding and empty bags: n = 7, v = 4 (rows 1 8 1 1), B = 5, E = 2, U = 2.
 HOLES = Batch.of([1, 8, 0, 1, 0, 0, 1], [0, 0, 4, 4, 6], rows=9, padding_idx=0)
+# Longer than a run of 4: n = 12, v = 10 (all but the rows 3), B = E = 1, U = 10.
+LONG = Batch.of([3, 0, 1, 2, 4, 5, 3, 6, 7, 8, 9, 10], [0], rows=11, padding_idx=3)
 
 
 def traffic(batch, **arguments):
@@ -110,6 +114,101 @@ def test_an_empty_batch_still_reads_its_one_offset():
         assert moved == {phase: (16 * (phase in readers), 0) for phase in moved}
 
 
+@pytest.mark.parametrize(
+    ("dataflow", "ways", "expected"),
+    [
+        # On 8-byte beats: 12 indices of 4 bytes are 6 beats, 2 offsets of 4 bytes 1, a row of 2
+        # elements 1, cast table and row list of 10 entries 5 each. Of 10 pairs the first 8 are
+        # spilled, in 2 runs of 24 bytes: 6 beats. With 4 ways they are merged at once with the
+        # third; with 2 ways a pass has to merge them before.
+        ("fused", 4, {"forward": (17, 1), "cast": (7, 6), "backward": (10 + 10 + 6, 10)}),
+        ("fused", 2, {"forward": (17, 1), "cast": (7 + 6, 12), "backward": (10 + 10 + 6, 10)}),
+        (
+            "cast",
+            4,
+            {
+                "forward": (17, 1),
+                "cast": (7 + 6, 6 + 5 + 5),
+                "backward": (5 + 10, 10),
+                "update": (5 + 10 + 10, 10),
+            },
+        ),
+        (
+            "expand-coalesce",
+            2,
+            {
+                "forward": (17, 1),
+                "cast": (7 + 6 + 6, 6 + 6 + 5 + 5),
+                "expand": (7 + 1, 10),
+                "coalesce": (5 + 10, 10),
+                "update": (5 + 10 + 10, 10),
+            },
+        ),
+    ],
+)
+def test_spilled_runs(dataflow, ways, expected):
+    moved = traffic(
+        LONG,
+        dim=2,
+        bus_bytes=8,
+        index_bytes=4,
+        offset_bytes=4,
+        dataflow=dataflow,
+        runs=Runs(run_length=4, merge_ways=ways, run_bytes=24),
+    )
+    in_beats = {phase: (8 * read, 8 * written) for phase, (read, written) in expected.items()}
+    assert list(moved.items()) == list(in_beats.items())
+
+
+@pytest.mark.parametrize(
+    ("pairs", "spilled", "passes"),
+    [
+        *((0, 0, 0), (1, 0, 0), (4, 0, 0), (5, 1, 0), (8, 1, 0), (9, 2, 0)),
+        *((12, 2, 0), (13, 3, 1), (40, 9, 2), (16, 3, 1), (25, 6, 1), (28, 6, 1), (29, 7, 2)),
+    ],
+)
+def test_runs_of_4_merged_3_at_a_time(pairs, spilled, passes):
+    # 7 runs become 3 and then 1; 6 become 2, which are few enough for the last merge.
+    runs = Runs(run_length=4, merge_ways=3, run_bytes=8)
+    assert (runs.spilled(pairs), runs.passes(pairs)) == (spilled, passes)
+
+
+@given(st.integers(0, 1 << 24), st.integers(1, 1 << 14), st.integers(2, 64))
+def test_passes_are_as_few_as_can_be(pairs, length, ways):
+    runs = Runs(run_length=length, merge_ways=ways, run_bytes=8)
+    spilled, passes = runs.spilled(pairs), runs.passes(pairs)
+    # The last run has a pair at least, and no more than the others.
+    assert spilled * length < pairs <= (spilled + 1) * length or (pairs, spilled) == (0, 0)
+    left = [-(-spilled // ways**done) for done in range(passes + 1)]
+    assert left[-1] < ways and all(many >= ways for many in left[:-1])
+
+
+@given(
+    st.lists(st.integers(0, 9), max_size=60),
+    st.integers(1, 20),
+    st.integers(2, 5),
+    st.sampled_from(["fused", "cast", "expand-coalesce"]),
+)
+def test_what_is_spilled_is_written_and_read_once_a_pass(indices, length, ways, dataflow):
+    batch = Batch.of(indices, [0], rows=10, padding_idx=9)
+    sizes = {"dim": 3, "bus_bytes": 8, "index_bytes": 4, "offset_bytes": 4, "dataflow": dataflow}
+    runs = Runs(run_length=length, merge_ways=ways, run_bytes=40)
+    on_chip, spilling = traffic(batch, **sizes), traffic(batch, **sizes, runs=runs)
+    more = {
+        phase: tuple(b - a for a, b in zip(on_chip[phase], spilling[phase], strict=True))
+        for phase in on_chip
+    }
+    valid = sum(index != 9 for index in indices)
+    once = 40 * runs.spilled(valid)
+    passed = runs.passes(valid) * once
+    last_merge = "backward" if dataflow == "fused" else "cast"
+    expected = dict.fromkeys(on_chip, (0, 0)) | {last_merge: (once, 0)}
+    expected["cast"] = (expected["cast"][0] + passed, once + passed)
+    assert more == expected
+    if valid <= length:
+        assert spilling == on_chip
+
+
 @pytest.mark.parametrize("dataflow", ["fused", "cast", "expand-coalesce"])
 def test_operations_choose_phases(dataflow):
     sizes = {"dim": 8, "bus_bytes": 16, "index_bytes": 8, "offset_bytes": 8, "dataflow": dataflow}
@@ -121,9 +220,9 @@ def test_operations_choose_phases(dataflow):
 
 def test_every_term_has_a_reason_of_its_own():
     for dataflow in ("fused", "cast", "expand-coalesce"):
-        listed = list(
-            terms(EXAMPLE, dim=8, bus_bytes=16, index_bytes=8, offset_bytes=8, dataflow=dataflow)
-        )
+        sizes = {"dim": 8, "bus_bytes": 16, "index_bytes": 8, "offset_bytes": 8}
+        runs = Runs(run_length=1, merge_ways=2, run_bytes=16)
+        listed = list(terms(EXAMPLE, dataflow=dataflow, runs=runs, **sizes))
         named = {(term.phase, term.direction, term.reason) for term in listed}
         assert len(named) == len(listed)
         assert all(term.reason for term in listed)
@@ -142,6 +241,11 @@ def test_every_term_has_a_reason_of_its_own():
             "magic",
             "dataflow is 'magic'; it must be one of fused, cast, expand-coalesce",
         ),
+        (
+            "runs",
+            Runs(run_length=4, merge_ways=4, run_bytes=24),
+            "run_bytes is 24; it must be a multiple of 16",
+        ),
         ("op", "sideways", "op is 'sideways'; it must be 'step', 'forward' or 'backward'"),
     ],
 )
@@ -156,3 +260,12 @@ def test_bad_arguments_are_refused(argument, value, message):
     }
     with pytest.raises(ValueError, match=f"^{message}$"):
         phase_traffic(EXAMPLE, **(arguments | {argument: value}))
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "least"), [("run_length", 0, 1), ("merge_ways", 1, 2), ("run_bytes", 0, 1)]
+)
+def test_impossible_runs_are_refused(field, value, least):
+    sizes = {"run_length": 4, "merge_ways": 4, "run_bytes": 16, field: value}
+    with pytest.raises(ValueError, match=f"^{field} is {value}; it must be {least} or more$"):
+        Runs(**sizes)
