@@ -6,9 +6,10 @@
                    ▲ each buffer starts on a multiple of 4096, the table last
 
 A list (indices, offsets, cast table, unique rows) is one row of entries. A matrix has rows of
-`4 * D` bytes on a pitch of whole bus beats. All that is not data is noise: the pads at the rows'
-ends, the guards around each buffer, and whatever the engine is to write. So an engine that used
-a pad, or wrote one, or one byte too far, is caught: `Buffer.stray` finds the first such byte.
+`4 * D` bytes on a pitch of whole bus beats. The scratch space of the sort has a row for each half,
+as long as all runs that so many lookups can spill. All that is not data is noise: the pads at the
+rows' ends, the guards around each buffer, and whatever the engine is to write. So an engine that
+used a pad, or wrote one, or one byte too far, is caught: `Buffer.stray` finds the first such byte.
 """
 
 from collections.abc import Iterable
@@ -128,6 +129,9 @@ class Layout:
                 shapes["coalesced"] = lookups, row_bytes, pitch
             if "expand-coalesce" in dataflows:
                 shapes["expanded"] = lookups, row_bytes, pitch
+            half = config.packing.spilled_runs(lookups) * config.packing.run_bytes
+            if half:
+                shapes["scratch"] = config.packing.scratch_bytes(lookups) // half, half, half
         shapes["table"] = rows, row_bytes, pitch
 
         buffers, free, space = {}, BASE, 1 << config.address_bits

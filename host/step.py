@@ -110,6 +110,7 @@ def memory_images(workload: Workload) -> dict[str, bytes]:
 def descriptor(workload: Workload, dataflow: DataflowName) -> bytes:
     """The command's descriptor; it holds the addresses of the buffers that `dataflow` uses."""
     batch, buffers = workload.batch, workload.layout.buffers
+    scratch = buffers.get("scratch")
     unused = {"expand-coalesce": (), "cast": ("expanded",)}.get(
         dataflow, ("expanded", "coalesced", "cast_table", "unique_rows")
     )
@@ -129,6 +130,7 @@ def descriptor(workload: Workload, dataflow: DataflowName) -> bytes:
         rows=batch.rows,
         padding_index=batch.padding_idx or 0,
         learning_rate=int(workload.lr.view(np.uint32)),
+        scratch_bytes=scratch.size if scratch else 0,
         **{name: buffer.address for name, buffer in buffers.items() if name not in unused},
     )
 
@@ -220,9 +222,12 @@ def _strays(
     """A line for each buffer in which a byte changed that was not to be written."""
     batch, row_bytes = workload.batch, workload.dim * ELEMENT_BYTES
     valid = batch.lookups - batch.dropped
+    packing = workload.config.packing
     written = {"pooled": (batch.bags, row_bytes)}
     if workload.op != "forward":
         written["table"] = batch.rows, row_bytes
+        halves = 2 if packing.merge_passes(valid) else 1
+        written["scratch"] = halves, packing.spilled_runs(valid) * packing.run_bytes
         if dataflow != "fused":
             written["coalesced"] = workload.unique_rows, row_bytes
             written["cast_table"] = 1, valid * CAST_BYTES

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from castbag.golden.batch import Batch, BatchError, Bounds, check_matrix
 from castbag.golden.step import Op, StepResult, step
-from castbag.golden.traffic import Dataflow, Traffic, phase_traffic
+from castbag.golden.traffic import Dataflow, Runs, Traffic, phase_traffic
 from castbag.rtl.config import EngineConfig
 
 from .buffers import Layout
@@ -72,6 +72,11 @@ class Workload:
             offset_bytes=self.offset_bytes,
             dataflow=dataflow,
             op=self.op,
+            runs=Runs(
+                run_length=self.config.run_length,
+                merge_ways=self.config.merge_ways,
+                run_bytes=self.config.packing.run_bytes,
+            ),
         )
 
     def least_cycles(self, dataflows: Sequence[Dataflow]) -> int:
@@ -193,7 +198,7 @@ def _sizes(trace: Trace, rows: int | None, dim: int | None) -> tuple[int, int]:
 
 def _check_limits(trace: Trace, rows: int, dim: int, config: EngineConfig, preset: str) -> None:
     for what, value, most in (
-        ("n, the number of lookups,", trace.lookups, config.run_length),
+        ("n, the number of lookups,", trace.lookups, config.max_lookups),
         ("B, the number of bags,", trace.bags, 1 << config.bag_bits),
         ("N, the number of rows,", rows, 1 << config.index_bits),
         ("D, the elements of a row,", dim, config.max_dim),

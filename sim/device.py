@@ -182,11 +182,13 @@ class SimulatedDevice:
 
     def _limit(self, command: Command) -> int:
         """Cycles in which the command must be over: as if nothing overlapped, and then some."""
-        lookups = min(_value(command, "lookups"), self.config.run_length)
-        bags = min(_value(command, "bags"), self.memory_bytes // 4)
+        most = self.memory_bytes // 4
+        lookups = min(_value(command, "lookups"), self.config.max_lookups, most)
+        bags = min(_value(command, "bags"), most)
         words = self.config.words(min(_value(command, "dim"), self.config.max_dim))
         latency = MEMORIES[self.memory]["LATENCY"]
-        return 100_000 + 4 * (lookups + bags) * (4 * words + 2 * latency)
+        sorts = 2 + self.config.packing.merge_passes(lookups)  # a pair's ways through a sorter
+        return 100_000 + 4 * ((lookups + bags) * (4 * words + 2 * latency) + 4 * lookups * sorts)
 
     def _read_run(self, folder: Path, commands: Sequence[Command]) -> Run:
         told = json.loads((folder / "outcomes.json").read_text())

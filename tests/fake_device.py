@@ -15,7 +15,7 @@ import numpy as np
 from castbag.golden.batch import Batch
 from castbag.golden.casting import cast
 from castbag.golden.step import step
-from castbag.golden.traffic import phase_traffic
+from castbag.golden.traffic import Runs, phase_traffic
 from castbag.host.device import Outcome, Run
 from castbag.rtl.config import EngineConfig
 from castbag.rtl.control.map import DESCRIPTOR, REGISTERS
@@ -111,7 +111,31 @@ class FakeDevice:
             if dataflow == "expand-coalesce":
                 copies = grad[batch.bag_of[batch.valid]]
                 self._matrix(f["expanded"], len(copies), f["dim"])[:] = copies
+            self._spill(f, batch)
         return self._registers(f, batch, op, dataflow), traced
+
+    def _spill(self, f: dict[str, int], batch: Batch) -> None:
+        """Something else in every byte that the runs and merged runs of the batch take."""
+        run = self._runs()
+        room = (f["lookups"] - 1) // run.run_length * run.run_bytes  # for all lookups, valid or not
+        valid = batch.lookups - batch.dropped
+        halves = 2 if run.passes(f["lookups"]) else 1
+        assert f["scratch_bytes"] >= halves * max(room, 0)
+        used = run.spilled(valid) * run.run_bytes
+        for half in range(2 if run.passes(valid) else 1):
+            start = f["scratch"] + half * room
+            self.memory[start : start + used] = (
+                byte ^ 0xFF for byte in self.memory[start : start + used]
+            )
+
+    def _runs(self) -> Runs:
+        # Pairs in whole bytes, as many of a row and a source as they take.
+        pair_bytes = -(-(self.config.index_bits + self.config.source_bits) // 8)
+        return Runs(
+            run_length=self.config.run_length,
+            merge_ways=self.config.merge_ways,
+            run_bytes=self.config.run_length * pair_bytes,
+        )
 
     def _registers(self, f: dict[str, int], batch: Batch, op: str, dataflow: str) -> dict[str, int]:
         registers = dict.fromkeys((entry.name for entry in REGISTERS), 0)
@@ -127,6 +151,7 @@ class FakeDevice:
             offset_bytes=8 if f["wide_offsets"] else 4,
             dataflow=dataflow,
             op=op,
+            runs=self._runs(),
         )
         for name, bytes_ in moved.items():
             phase = {"coalesce": "BACKWARD"}.get(name, name.upper())

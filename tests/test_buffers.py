@@ -39,6 +39,24 @@ def test_what_an_operation_needs(op, dataflows, names):
     assert list(layout(op=op, dataflows=dataflows).buffers) == names.split()
 
 
+@pytest.mark.parametrize(
+    ("lookups", "shape"),
+    [
+        # Runs of 4096 pairs of 7 bytes, 16 of them merged at a time.
+        (4096, None),
+        (4097, (1, 28672)),
+        (16 * 4096, (1, 15 * 28672)),
+        (16 * 4096 + 1, (2, 16 * 28672)),
+    ],
+)
+def test_scratch_space_of_a_long_batch(lookups, shape):
+    made = layout(lookups=lookups).buffers.get("scratch")
+    assert (made and (made.rows, made.pitch)) == shape
+    assert made is None or made.row_bytes == made.pitch
+    assert "scratch" not in layout(lookups=lookups, op="forward").buffers
+    assert ("scratch" in layout(lookups=lookups, op="backward").buffers) == bool(shape)
+
+
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize("dim", [1, 3, 16, 17, 64])
 def test_buffers_are_aligned_apart_and_large_enough(preset, dim):

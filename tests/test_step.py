@@ -188,6 +188,62 @@ def test_a_write_beside_the_data_is_found(name, offset):
     assert all(done.bit_exact.values())
 
 
+def spilling(lookups, *, dropped=0, **options):
+    """A batch of so many lookups, of which so many are of the padding row, on `tiny`."""
+    indices = np.arange(lookups) % 50 + 1
+    indices[::2][:dropped] = 0
+    given = trace(indices=indices, offsets=np.arange(0, lookups, 5))
+    return workload(given, preset="tiny", dim=3, padding_idx=0, **options)
+
+
+@pytest.mark.parametrize(
+    ("lookups", "halves", "half"),
+    [(65, 1, 256), (128, 1, 256), (256, 1, 768), (257, 2, 1024), (320, 2, 1024), (321, 2, 1280)],
+)
+@pytest.mark.parametrize("dropped", [0, 1, 100])
+def test_more_lookups_than_a_run_have_scratch_space(lookups, halves, half, dropped):
+    # Pairs of 4 bytes in runs of 64, 4 of them merged at a time.
+    dropped = min(dropped, lookups // 2)
+    work = spilling(lookups, dropped=dropped)
+    scratch = work.layout.buffers["scratch"]
+    assert (scratch.rows, scratch.row_bytes, scratch.pitch) == (halves, half, half)
+    fake = FakeDevice(work.config, memory_bytes=work.layout.memory_bytes)
+    for done in run_step(fake, work, DATAFLOWS):
+        assert done.faults == ()
+    for command in fake.commands:
+        fields = decode(command.descriptor)
+        assert (fields["scratch"], fields["scratch_bytes"]) == (scratch.address, halves * half)
+
+
+def test_a_forward_pass_has_no_scratch_space():
+    work = spilling(300, op="forward")
+    fake = FakeDevice(work.config, memory_bytes=work.layout.memory_bytes)
+    (done,) = run_step(fake, work, ["fused"])
+    fields = decode(fake.commands[0].descriptor)
+    assert "scratch" not in work.layout.buffers
+    assert fields["scratch"] == fields["scratch_bytes"] == 0 and done.faults == ()
+
+
+@pytest.mark.parametrize(
+    ("lookups", "dropped", "offset"),
+    [
+        # 2 runs of 3 are spilled, in 768 bytes
+        *((256, 64, offset) for offset in (-1, 512, 767, 768)),
+        # 3 runs of 4, which need no pass: all of the second half is left alone
+        *((300, 100, offset) for offset in (768, 1023, 1024, 2047, 2048)),
+        # 4 runs of 9, and a pass that merges them into the second half
+        *((600, 300, offset) for offset in (1024, 2303, 2304 + 1024, 4607)),
+    ],
+)
+def test_a_write_beside_spilled_runs_is_found(lookups, dropped, offset):
+    work = spilling(lookups, dropped=dropped)
+    address = work.layout.buffers["scratch"].address + offset
+    (done,) = run(work, dataflows=["fused"], tamper=lambda f, m, r: flip(m, address))
+    assert done.faults == (
+        f"fused: the byte at {address:#x}, beside the data of scratch, was written",
+    )
+
+
 def test_forward_leaves_the_table_alone():
     work = workload(dim=5, op="forward")
     address = work.layout.buffers["table"].address
@@ -262,13 +318,17 @@ def test_sizes_by_default():
     assert workload(nothing).table.shape == (1, 64)
 
 
-MANY = np.zeros(65, np.int64)
+MANY = np.zeros((1 << 14) + 1, np.int64)
 
 
 @pytest.mark.parametrize(
     ("changed", "options", "message"),
     [
-        ({"indices": MANY}, {}, "n, the number of lookups, is 65; preset tiny has 64 at most"),
+        (
+            {"indices": MANY},
+            {},
+            "n, the number of lookups, is 16385; preset tiny has 16384 at most",
+        ),
         (
             {"indices": MANY[:0], "offsets": np.zeros(257, np.int64)},
             {},

@@ -166,7 +166,7 @@ def test_tools_that_are_missing_or_fail(monkeypatch, error, status):
     assert done.stderr.endswith(f"castbag: {error}\n") and "Traceback" not in done.output
 
 
-LIMIT = "t.npz: n, the number of lookups, is 65; preset tiny has 64 at most"
+LIMIT = "t.npz: n, the number of lookups, is 16385; preset tiny has 16384 at most"
 
 
 @pytest.mark.parametrize(
@@ -249,8 +249,8 @@ def test_run_refuses_words(devices, words, named):
 @pytest.mark.parametrize(
     ("changed", "options", "message"),
     [
-        ({"indices": np.zeros(65, int)}, ["--preset", "tiny"], LIMIT),
-        ({"indices": np.zeros(65, int)}, ["--preset", "tiny", "--sim", "golden"], LIMIT),
+        ({"indices": np.zeros(16385, int)}, ["--preset", "tiny"], LIMIT),
+        ({"indices": np.zeros(16385, int)}, ["--preset", "tiny", "--sim", "golden"], LIMIT),
         (
             {"offsets": np.array([0, 3, 2])},
             [],
