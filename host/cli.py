@@ -9,6 +9,7 @@ progress and errors to standard error.
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,26 @@ PRESET_OPTION = click.option(
 )
 
 
+def _size_options(command):
+    """Options that change a preset."""
+    for name, what in (
+        ("--merge-ways", "Runs merged at a time; default: the preset's."),
+        ("--run-length", "Pairs sorted on chip; default: the preset's."),
+    ):
+        command = click.option(name, type=int, help=what)(command)
+    return command
+
+
+def _configured(preset: str, run_length: int | None, merge_ways: int | None) -> EngineConfig:
+    """The preset's configuration with these sizes, where they are given."""
+    sizes = {"run_length": run_length, "merge_ways": merge_ways}
+    given = {name: value for name, value in sizes.items() if value is not None}
+    try:
+        return replace(PRESETS[preset], **given)
+    except ConfigError as error:
+        raise ConfigError(f"preset {preset}: {error}") from None
+
+
 @main.command(
     epilog=_example(
         "castbag trace synthetic --bags 128 --pooling 20 --rows 10000 --zipf 1 -o zipf.npz",
@@ -125,6 +146,7 @@ PRESET_OPTION = click.option(
 @click.option("--eps", type=float, default=1e-8, help="Of the Adagrad optimizers.")
 @click.option("--weight-decay", type=float, default=0.0)
 @PRESET_OPTION
+@_size_options
 @click.option("--memory", default="ideal", help="ideal: a beat a cycle each way, 64 cycles away.")
 @_simulator_option("verilator", "icarus", "golden")
 @click.option("--compare", is_flag=True, help="Also run expand-coalesce, the usual way.")
@@ -133,7 +155,8 @@ PRESET_OPTION = click.option(
 @click.option("--waves", type=FILE, help="Write the simulation's signals (FST).")
 def run(
     trace, op, dataflow, rows, dim, seed, mode, padding_idx, bounds, optimizer, lr, eps,
-    weight_decay, preset, memory, simulator, compare, out, report_file, waves,
+    weight_decay, preset, run_length, merge_ways, memory, simulator, compare, out, report_file,
+    waves,
 ):  # fmt: skip
     """Run a training step in the RTL and check it bit for bit.
 
@@ -147,6 +170,7 @@ def run(
     _check_built(mode=mode, optimizer=optimizer, eps=eps, weight_decay=weight_decay, memory=memory)
     if waves and simulator == "golden":
         raise Refused("--waves needs a simulator; --sim golden has none")
+    config = _configured(preset, run_length, merge_ways)
     check_writable(out, report_file, waves, inputs=[trace])
     dataflows: list[Dataflow] = [dataflow]
     if compare and dataflow != BASELINE:
@@ -156,7 +180,7 @@ def run(
         click.echo(f"castbag: {trace}: not used: {', '.join(loaded.unused)}", err=True)
     workload = prepare(
         loaded,
-        config=PRESETS[preset],
+        config=config,
         preset=preset,
         dataflows=dataflows,
         op=op,
@@ -339,15 +363,18 @@ def _write_trace(output: Path, made: Trace, ids: readers.Ids | None) -> None:
 
 @main.command(epilog=_example("castbag demo --out-dir castbag-demo"))
 @PRESET_OPTION
+@_size_options
 @_simulator_option("verilator", "icarus")
 @click.option("--out-dir", type=FILE, default="castbag-demo", help="Takes the files.")
-def demo(preset: str, simulator: str, out_dir: Path) -> int:
+def demo(
+    preset: str, run_length: int | None, merge_ways: int | None, simulator: str, out_dir: Path
+) -> int:
     """Train one step on real text, in all three dataflows.
 
     The text is that of Python's own help topics: a bag a paragraph, a row a word.
     """
-    config = PRESETS[preset]
-    made, ids = demo_input.topics_trace(config.run_length)
+    config = _configured(preset, run_length, merge_ways)
+    made, ids = demo_input.topics_trace(min(demo_input.LOOKUPS, config.max_lookups))
     dataflows: tuple[Dataflow, ...] = (BASELINE, "cast", "fused")
     workload = prepare(made, config=config, preset=preset, dataflows=dataflows, dim=demo_input.DIM)
     try:
@@ -373,31 +400,55 @@ def demo(preset: str, simulator: str, out_dir: Path) -> int:
     return _finish([baseline, cast, fused], runs, files)
 
 
-@main.command(epilog=_example("castbag presets"))
-def presets() -> None:
-    """List the engine's configurations and their limits."""
+@main.command(epilog=_example("castbag presets", "castbag presets --run-length 1024"))
+@_size_options
+def presets(run_length: int | None, merge_ways: int | None) -> None:
+    """List the engine's configurations, their limits, and what sorting takes.
+
+    Pairs held are those of a run and of the ways' buffers. DP16KD are block RAMs of an ECP5, by
+    formula.
+    """
+    from castbag.rtl.ram import sorter_block_rams, way_block_rams  # late: they load the sorter
+
+    configs = {name: _configured(name, run_length, merge_ways) for name in PRESETS}
+    limits = _columns("bus bits", "lanes", "address", "lookups", "bags", "rows", "dim")
+    limits.add_column("optimizers")
+    sorting = _columns("run length", "merge ways", "pairs held", "DP16KD of sorter", "of ways")
+    for name, config in configs.items():
+        numbers = (config.bus_bits, config.lanes, f"{config.address_bits} bits")
+        powers = (f"2^{bits}" for bits in (config.ordinal_bits, config.bag_bits, config.index_bits))
+        cells = (*numbers, *powers, config.max_dim)
+        limits.add_row(name, *map(str, cells), ", ".join(config.optimizers))
+        held = config.run_length + config.merge_ways * config.way_pairs
+        rams = (sorter_block_rams(config), way_block_rams(config))
+        cells = (config.run_length, config.merge_ways, held, *rams)
+        sorting.add_row(name, *map(str, cells))
+    console = Console()
+    console.print(limits)
+    console.print()
+    console.print(sorting)
+
+
+def _columns(*numbers: str) -> Table:
+    """A table of presets with these columns of numbers."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("preset")
-    for heading in ("bus bits", "lanes", "address", "lookups", "bags", "rows", "dim"):
+    for heading in numbers:
         table.add_column(heading, justify="right")
-    table.add_column("optimizers")
-    for name, config in PRESETS.items():
-        numbers = (config.bus_bits, config.lanes, f"{config.address_bits} bits")
-        powers = (f"2^{config.bag_bits}", f"2^{config.index_bits}")
-        cells = (*numbers, config.run_length, *powers, config.max_dim)
-        table.add_row(name, *map(str, cells), ", ".join(config.optimizers))
-    Console().print(table)
+    return table
 
 
 @main.command(epilog=_example("castbag emit --preset base -o castbag.v"))
 @PRESET_OPTION
+@_size_options
 @click.option("-o", "output", type=FILE, required=True, help="Verilog file to write.")
-def emit(preset: str, output: Path) -> None:
+def emit(preset: str, run_length: int | None, merge_ways: int | None, output: Path) -> None:
     """Write the engine as Verilog, with AXI4 and AXI4-Lite ports."""
+    config = _configured(preset, run_length, merge_ways)
     check_writable(output)
     from castbag.rtl.emit import emit_engine  # late: it loads all of the RTL
 
-    write_files({output: emit_engine(PRESETS[preset], trace=False).encode()})
+    write_files({output: emit_engine(config, trace=False).encode()})
     click.echo(f"wrote {output}: the engine of preset {preset}")
 
 

@@ -14,6 +14,9 @@ from .trace import Trace
 
 DIM = 64
 
+LOOKUPS = 4096
+"""At most so many: a step that is simulated in seconds."""
+
 WORD = re.compile(r"[^\W\d_]+")
 """Letters, as many as stand together."""
 

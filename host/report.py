@@ -35,7 +35,9 @@ def make_report(
     """The report of `workload` in `dataflow`, without a comparison; `run` is None for golden.
 
     `bus_utilization` is the beats of the busier direction over the phase's cycles. Cycles of
-    `total` count overlapping phases once, its bytes are the phases' sums.
+    `total` count overlapping phases once, its bytes are the phases' sums. In each of its cycles the
+    cast is active, or one other phase, or both; so `overlap_cycles`, in which it is both, are the
+    sum of the phases' cycles less those of `total`.
     """
     traffic = workload.traffic(dataflow)
     phases = {
@@ -46,8 +48,14 @@ def make_report(
     }
     read = sum(phase["bytes_read"] for phase in phases.values())
     written = sum(phase["bytes_written"] for phase in phases.values())
+    cycles = overlap = None
+    if run:
+        cycles = run.registers["TOTAL_CYCLES"]
+        overlap = sum(phase["cycles"] for phase in phases.values()) - cycles
     return {
         "preset": workload.preset,
+        "run_length": workload.config.run_length,
+        "merge_ways": workload.config.merge_ways,
         "dataflow": dataflow,
         "memory": memory,
         "lookups": workload.batch.lookups,
@@ -59,7 +67,8 @@ def make_report(
         "bit_exact": run.bit_exact if run else None,
         "phases": phases,
         "total": {
-            "cycles": run.registers["TOTAL_CYCLES"] if run else None,
+            "cycles": cycles,
+            "overlap_cycles": overlap,
             "bytes_read": read,
             "bytes_written": written,
             "bytes": read + written,
@@ -125,6 +134,10 @@ def print_reports(console: Console, reports: Sequence[Report]) -> None:
         f" {first['rows']:,} rows x {first['dim']} · preset {first['preset']},"
         f" {first['memory']} memory",
     )
+    runs = -(-(first["lookups"] - first["dropped_lookups"]) // first["run_length"])
+    if runs > 1 and "cast" in first["phases"]:
+        length, ways = first["run_length"], first["merge_ways"]
+        _say(console, f"sorted in {runs:,} runs of {length:,}, merged {ways} at a time")
     table = Table("dataflow", "phase", box=None, pad_edge=False, header_style="bold")
     for column in ("cycles", "bytes read", "written", "bus"):
         table.add_column(column, justify="right")
@@ -136,6 +149,8 @@ def print_reports(console: Console, reports: Sequence[Report]) -> None:
         table.add_row(label, "total", *_cells(report["total"]), style="bold", end_section=True)
         table.add_row()
     console.print(table)
+    for report in reports:
+        _say_overlap(console, report)
     baseline = next((each for each in reports if each["dataflow"] == BASELINE), None)
     for report in reports:
         if baseline is not None and report is not baseline:
@@ -147,6 +162,19 @@ def print_reports(console: Console, reports: Sequence[Report]) -> None:
     if None not in exact:
         yes = all(all(outputs.values()) for outputs in exact)
         _say(console, f"bit-exact: {'yes' if yes else 'NO'}")
+
+
+def _say_overlap(console: Console, report: Report) -> None:
+    """How much of the cast cost no time, if there is a phase that it runs beside."""
+    phases, overlap = report["phases"], report["total"]["overlap_cycles"]
+    beside = [name for name in ("forward", "expand") if name in phases]
+    if overlap is not None and "cast" in phases and beside:
+        cast = phases["cast"]["cycles"]
+        _say(
+            console,
+            f"{report['dataflow']}: the cast ran {overlap:,} of its {cast:,} cycles beside"
+            f" {' and '.join(beside)}",
+        )
 
 
 def _cells(counts: Mapping[str, Any]) -> list[str]:

@@ -21,8 +21,8 @@ from .fake_device import FakeDevice
 # The example of Tensor Casting: 4 lookups, 2 bags, 3 unique rows; 16 bytes a beat, 2 beats a row.
 TRACE = Trace(name="t", indices=np.array([2, 5, 2, 0]), offsets=np.array([0, 2]))
 KEYS = (
-    "preset dataflow memory lookups dropped_lookups bags rows dim unique_rows bit_exact phases"
-    " total simulator"
+    "preset run_length merge_ways dataflow memory lookups dropped_lookups bags rows dim unique_rows"
+    " bit_exact phases total simulator"
 )
 PAIRS = 32 + 32  # 4 indices; 3 offsets, 8 bytes each
 BYTES = {
@@ -47,13 +47,14 @@ BYTES = {
 }
 
 
-def reports(trace=TRACE, *, golden=False, **options):
+def reports(trace=TRACE, *, golden=False, preset="base", tamper=lambda *_: None, **options):
     flows = tuple(BYTES)
-    work = prepare(trace, config=PRESETS["base"], preset="base", dataflows=flows, dim=5, **options)
+    sizes = {"preset": preset, "config": PRESETS[preset], "dataflows": flows, "dim": 5}
+    work = prepare(trace, **sizes, **options)
     if golden:
         runs = [None] * len(flows)
     else:
-        fake = FakeDevice(work.config, memory_bytes=work.layout.memory_bytes)
+        fake = FakeDevice(work.config, memory_bytes=work.layout.memory_bytes, tamper=tamper)
         runs = run_step(fake, work, flows)
     made = (
         make_report(work, flow, run, memory="ideal", simulator="golden" if golden else "verilator")
@@ -69,6 +70,7 @@ def test_a_report_of_a_simulated_step(dataflow):
     counts = ("lookups", "dropped_lookups", "bags", "rows", "dim", "unique_rows")
     assert [report[key] for key in counts] == [4, 0, 2, 6, 5, 3]
     assert (report["preset"], report["dataflow"], report["memory"]) == ("base", dataflow, "ideal")
+    assert (report["run_length"], report["merge_ways"]) == (4096, 16)
     assert report["bit_exact"] == dict.fromkeys(("pooled", "coalesced", "table", "state"), True)
     assert report["simulator"] == {"name": "verilator", "cycles_per_second": 6000.0}
     # The imitated device takes twice the beats of the busier direction.
@@ -84,6 +86,7 @@ def test_a_report_of_a_simulated_step(dataflow):
     read, written = (sum(way) for way in zip(*BYTES[dataflow].values(), strict=True))
     assert report["total"] == {
         "cycles": sum(phase["cycles"] for phase in report["phases"].values()),
+        "overlap_cycles": 0,
         "bytes_read": read,
         "bytes_written": written,
         "bytes": read + written,
@@ -94,7 +97,8 @@ def test_a_report_of_a_simulated_step(dataflow):
 def test_golden_has_the_same_bytes_and_no_cycles(dataflow):
     report = reports(golden=True)[dataflow]
     assert list(report) == KEYS.split()
-    assert report["bit_exact"] is None and report["total"]["cycles"] is None
+    assert report["bit_exact"] is None
+    assert report["total"]["cycles"] is report["total"]["overlap_cycles"] is None
     assert report["simulator"] == {"name": "golden", "cycles_per_second": None}
     assert report["phases"] == {
         name: {
@@ -167,9 +171,39 @@ def test_the_table():
     assert text.endswith("bit-exact: yes\n")
 
 
+def beside(fields, memory, registers):
+    """The imitated cast takes 18 cycles more, of which all but 3 are beside other phases."""
+    registers["CAST_CYCLES"] += 18
+    registers["TOTAL_CYCLES"] += 3
+
+
+def test_cycles_of_the_cast_beside_another_phase():
+    made = reports(tamper=beside)
+    assert {report["total"]["overlap_cycles"] for report in made.values()} == {15}
+    text = shown(*made.values())
+    assert "\nfused: the cast ran 15 of its 26 cycles beside forward\n" in text
+    assert "\nexpand-coalesce: the cast ran 15 of its 26 cycles beside forward and expand\n" in text
+    text = shown(*reports(tamper=beside, op="backward").values())
+    assert "\nexpand-coalesce: the cast ran 15 of its 26 cycles beside expand\n" in text
+    assert text.count("the cast ran") == 1  # it has nothing to run beside in the other two
+    assert "the cast ran" not in shown(*reports(op="forward").values())
+
+
+def test_a_batch_of_several_runs():
+    indices = np.arange(140) % 7
+    long = Trace(name="t", indices=indices, offsets=np.array([0]))
+    line = "\nsorted in 3 runs of 64, merged 4 at a time\n"
+    assert line in shown(reports(long, preset="tiny")["fused"])
+    assert "sorted in" not in shown(reports(long, preset="tiny", op="forward")["fused"])
+    # 20 lookups of each row: without those of row 0, 120 are left; without 4 rows, 60 and one run
+    assert "in 2 runs" in shown(reports(long, preset="tiny", padding_idx=0)["fused"])
+    fewer = Trace(name="t", indices=np.maximum(indices, 3), offsets=np.array([0]))
+    assert "sorted in" not in shown(reports(fewer, preset="tiny", padding_idx=3)["fused"])
+
+
 def test_the_table_without_a_simulator():
     text = shown(*reports(golden=True).values())
-    assert "bit-exact" not in text and "speedup" not in text
+    assert "bit-exact" not in text and "speedup" not in text and "the cast ran" not in text
     assert text.count("traffic ratio") == 2
 
 

@@ -213,7 +213,7 @@ class CommandReader(wiring.Component):
         }
         assert tuple(buffers) == ADDRESSES
         space = Const(1 << config.address_bits)
-        rows = [
+        rows: list[tuple] = [
             (*buffer, command[name], space, Const(Error.EXTENT), Const(field(name).word))
             for name, buffer in buffers.items()
         ]

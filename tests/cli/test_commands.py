@@ -127,19 +127,33 @@ def test_demo_refuses_a_place_that_cannot_be():
 def test_presets():
     text = succeeds("presets").stdout
     lines = [line.split() for line in text.splitlines()]
-    assert [line[0] for line in lines] == ["preset", *PRESETS]
-    base = "base 128 4 40 bits 4096 2^24 2^32 1024 sgd"
+    names = ["preset", *PRESETS]
+    assert [line[0] for line in lines if line] == [*names, *names]
+    base = "base 128 4 40 bits 2^24 2^24 2^32 1024 sgd"
     assert lines[1] == base.split()
+    # 4096 pairs in the sorter, 16 ways of 128
+    assert lines[len(PRESETS) + 3][:4] == ["base", "4096", "16", "6144"]
+
+
+def test_presets_with_other_sizes():
+    text = succeeds("presets", "--run-length", 1024, "--merge-ways", 32).stdout
+    lines = [line.split() for line in text.splitlines()]
+    assert lines[len(PRESETS) + 3][:4] == ["base", "1024", "32", str(1024 + 32 * 128)]
+
+
+def emitted(config, *, trace):
+    return f"// {config.bus_bits} {config.run_length} {config.merge_ways} {trace}\n"
 
 
 def test_emit(monkeypatch):
     # What the engine looks like in Verilog is tested with the engine.
-    emit = SimpleNamespace(emit_engine=lambda config, *, trace: f"// {config.bus_bits} {trace}\n")
+    emit = SimpleNamespace(emit_engine=emitted)
     monkeypatch.setitem(sys.modules, "castbag.rtl.emit", emit)
-    assert succeeds("emit", "--preset", "tiny", "-o", "c.v").stdout == (
+    options = ("--preset", "tiny", "--run-length", 128)
+    assert succeeds("emit", *options, "-o", "c.v").stdout == (
         "wrote c.v: the engine of preset tiny\n"
     )
-    assert Path("c.v").read_text() == "// 64 False\n"
+    assert Path("c.v").read_text() == "// 64 128 4 False\n"
 
 
 @pytest.mark.parametrize(
@@ -151,6 +165,10 @@ def test_emit(monkeypatch):
             "--preset",
         ),
         (["emit", "-o", "no/c.v"], "no/c.v: there is no folder no"),
+        (["emit", "-o", "c.v", "--run-length", 0], "run_length = 0: must be a power of two, 16 to"),
+        (["demo", "--run-length", 32768], "run_length = 32768: must be a power of two, 16 to"),
+        (["demo", "--merge-ways", 2], "merge_ways = 2: must be a power of two, 4 to 64"),
+        (["presets", "--run-length", 16], "preset rank: run_length = 16: must be at least 32"),
         (["build"], "BOARD"),
         (
             ["build", "ulx3s"],

@@ -43,6 +43,7 @@ def test_a_step_on_the_rtl(simulator, preset, dataflow):
         }
         assert moved == {name: (t.bytes_read, t.bytes_written) for name, t in traffic.items()}
         assert all(phase["cycles"] > 0 for phase in part["phases"].values())
+        assert 0 < part["total"]["overlap_cycles"] <= part["phases"]["cast"]["cycles"]
     assert report["baseline"]["dataflow"] == "expand-coalesce"
     assert report["speedup"] > 1
 

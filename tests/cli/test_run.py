@@ -66,6 +66,42 @@ def test_run_draws_what_is_absent(devices):
     assert_same(arrays("r.npz"), golden(table, rng.standard_normal((2, 3), dtype=np.float32)))
 
 
+@pytest.mark.parametrize("sim", ["verilator", "golden"])
+def test_run_with_other_sizes_of_the_sort(devices, sim):
+    # 300 lookups on 8-byte beats. Pairs are of 4 bytes: a run of 32 is 16 beats.
+    save("long.npz", indices=np.arange(300) % 11, offsets=np.arange(0, 300, 6))
+    options = ("--preset", "tiny", "--dim", 2, "--sim", sim, "--out", "r.npz")
+    succeeds("run", "long.npz", *options, "--report", "r.json")
+    usual, result = json.loads(Path("r.json").read_text()), arrays("r.npz")
+    assert (usual["run_length"], usual["merge_ways"]) == (64, 4)
+    sizes = ("--run-length", 32, "--merge-ways", 8)
+    done = succeeds("run", "long.npz", *options, *sizes, "--report", "r.json")
+    report = json.loads(Path("r.json").read_text())
+    assert (report["preset"], report["run_length"], report["merge_ways"]) == ("tiny", 32, 8)
+    assert "\nsorted in 10 runs of 32, merged 8 at a time\n" in done.stdout
+    assert_same(arrays("r.npz"), result)
+    # 4 runs of 64 are spilled, and a pass merges them; of 32 there are 9, which takes a pass, too.
+    pairs = 300 * 8 + 51 * 8
+    for each, spilled in ((usual, 4 * 256), (report, 9 * 128)):
+        cast, backward = each["phases"]["cast"], each["phases"]["backward"]
+        assert (cast["bytes_read"], cast["bytes_written"]) == (pairs + spilled, 2 * spilled)
+        assert backward["bytes_read"] == (300 + 11) * 8 + spilled
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "right"),
+    [
+        *(("--run-length", value, "a power of two, 16 to 16384") for value in (0, 3, 100, 32768)),
+        *(("--merge-ways", value, "a power of two, 4 to 64") for value in (0, -4, 2, 5, 128)),
+    ],
+)
+def test_run_refuses_impossible_sizes(devices, option, value, right):
+    name = option.strip("-").replace("-", "_")
+    message = refuses("run", "t.npz", "--out", "r.npz", option, value)
+    assert message == f"preset base: {name} = {value}: must be {right}"
+    assert devices == []
+
+
 def test_run_by_default(devices):
     succeeds("run", "t.npz", "--report", "r.json")
     report = json.loads(Path("r.json").read_text())
