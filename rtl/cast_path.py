@@ -13,35 +13,40 @@ from .config import EngineConfig
 from .control.command import CommandLayout
 from .control.map import Dataflow, Error
 from .layouts import CastedLayout, RequestLayout, WriteBeatLayout
-from .sorter import RunSorter
+from .sort.batch_sorter import BatchSorter
 
 
 class CastPath(wiring.Component):
     """The pairs of a batch, sorted by row and casted: kept in memory, or held.
 
-        batch -> pairs -> RunSorter -> Caster -+-> CastTableWriter   (`cast`, `expand-coalesce`)
-                                               +-> casted            (`fused`)
+        batch -> pairs -> BatchSorter -> Caster -+-> CastTableWriter   (`cast`, `expand-coalesce`)
+                             |                   +-> casted            (`fused`)
+                           memory
 
     What is sorted beside the row is the bag or, for `expand-coalesce`, the lookup's ordinal:
-    the number of its gradient copy. In `fused` the sorted pairs wait in the sorter, which holds
-    them all, for the backward pass to take them; so that is when the cast is done.
+    the number of its gradient copy. In `fused` the last merge of the sorter is what the backward
+    pass takes its lookups from: so the cast is done when that may begin.
 
     Members:
         command: What is asked for; steady while busy.
         start: Begins the cast of the batch.
         done: The lists are written, or the first casted lookup is there to be taken.
         casted: For the backward pass of `fused`.
+        feeding: The runs that are read are read for `casted`.
         unique_rows: Distinct rows, once the batch's last lookup has been casted.
         valid_lookups, dropped_lookups, error, position: See `PairReader`.
         entries_request, entries_data, offsets_request, offsets_data: To two read clients.
-        table_request, table_data, rows_request, rows_data: To two write clients.
-        pending: One of those still awaits an answer.
+        runs_request, runs_data: To another one.
+        spill_request, spill_data, table_request, table_data, rows_request, rows_data: To three
+            write clients.
+        spill_pending, pending: The first, or one of the others, still awaits an answer.
     """
 
     command: data.View
     start: Signal
     done: Signal
     casted: stream.Interface
+    feeding: Signal
     unique_rows: Signal
     valid_lookups: Signal
     dropped_lookups: Signal
@@ -51,10 +56,15 @@ class CastPath(wiring.Component):
     entries_data: stream.Interface
     offsets_request: stream.Interface
     offsets_data: stream.Interface
+    runs_request: stream.Interface
+    runs_data: stream.Interface
+    spill_request: stream.Interface
+    spill_data: stream.Interface
     table_request: stream.Interface
     table_data: stream.Interface
     rows_request: stream.Interface
     rows_data: stream.Interface
+    spill_pending: Signal
     pending: Signal
 
     def __init__(self, config: EngineConfig):
@@ -69,6 +79,7 @@ class CastPath(wiring.Component):
                 "start": In(1),
                 "done": Out(1),
                 "casted": Out(stream.Signature(CastedLayout(config))),
+                "feeding": Out(1),
                 "unique_rows": Out(config.lookup_bits),
                 "valid_lookups": Out(config.lookup_bits),
                 "dropped_lookups": Out(config.lookup_bits),
@@ -78,10 +89,15 @@ class CastPath(wiring.Component):
                 "entries_data": read,
                 "offsets_request": request,
                 "offsets_data": read,
+                "runs_request": request,
+                "runs_data": read,
+                "spill_request": request,
+                "spill_data": written,
                 "table_request": request,
                 "table_data": written,
                 "rows_request": request,
                 "rows_data": written,
+                "spill_pending": In(1),
                 "pending": In(1),
             }
         )
@@ -90,7 +106,7 @@ class CastPath(wiring.Component):
         m = Module()
         command = self.command
         m.submodules.batch_reader = batch = self._batch
-        m.submodules.sorter = sorter = RunSorter(self.config)
+        m.submodules.sorter = sorter = BatchSorter(self.config)
         m.submodules.caster = caster = Caster(self.config)
         m.submodules.cast_table = table = CastTableWriter(self.config)
         for name in ("entries", "offsets"):
@@ -98,6 +114,10 @@ class CastPath(wiring.Component):
             connect(m, flipped(getattr(self, f"{name}_data")), getattr(batch, f"{name}_data"))
         for name in ("table_request", "table_data", "rows_request", "rows_data"):
             connect(m, getattr(table, name), flipped(getattr(self, name)))
+        connect(m, sorter.read_request, flipped(self.runs_request))
+        connect(m, flipped(self.runs_data), sorter.read_data)
+        connect(m, sorter.write_request, flipped(self.spill_request))
+        connect(m, sorter.write_data, flipped(self.spill_data))
         connect(m, sorter.o, caster.i)
 
         pair = batch.o.payload
@@ -106,6 +126,11 @@ class CastPath(wiring.Component):
         m.d.comb += [
             batch.command.eq(command),
             batch.start.eq(self.start),
+            sorter.start.eq(self.start),
+            sorter.lookups.eq(command.lookups),
+            sorter.scratch.eq(command.scratch),
+            sorter.half.eq(command.scratch_half),
+            sorter.pending.eq(self.spill_pending),
             sorter.i.payload.row.eq(pair.row),
             sorter.i.payload.source.eq(Mux(copies, pair.ordinal, pair.bag)),
             sorter.i.payload.end.eq(pair.end),
@@ -115,6 +140,7 @@ class CastPath(wiring.Component):
             table.rows_address.eq(command.unique_rows),
             table.i.payload.eq(caster.o.payload),
             table.i.valid.eq(caster.o.valid & ~fused),
+            self.feeding.eq(fused & sorter.feeding),
             self.casted.payload.eq(caster.o.payload),
             self.casted.valid.eq(caster.o.valid & fused),
             caster.o.ready.eq(Mux(fused, self.casted.ready, table.i.ready)),

@@ -19,6 +19,7 @@ from .gather_reduce import GatherReduce
 from .layouts import VectorWordLayout
 from .lookups import LookupSource, Origin
 from .memory import ReadClient, ReadPort, WriteClient, WritePort
+from .sort.run_reader import CHUNKS_ON_THEIR_WAY
 from .update import SgdUpdate
 from .writer import VectorWriter
 
@@ -38,7 +39,7 @@ class Datapath(wiring.Component):
     """Carries out one activity at a time on the main path, and a cast beside it.
 
         main   batch -> lookups -> gather-reduce -> [update ->] writer
-        cast   batch -> sorter -> caster -> the cast table, or lookups
+        cast   batch -> sorter (and memory) -> caster -> the cast table, or lookups
 
     An activity begins with `start`, runs to `done` and leaves nothing on its way: its writes
     have been answered. So whatever a later activity reads has been written. A cast begins with
@@ -59,7 +60,8 @@ class Datapath(wiring.Component):
         words: The descriptor's words, for COMMAND.
         valid_lookups, dropped_lookups, unique_rows: Counts of the last batch.
         read_beat, write_beat: Pulse: a beat of the main path has passed.
-        cast_read_beat, cast_write_beats: The same of the cast, which has two writers.
+        cast_read_beat, cast_write_beats: The same of the cast.
+        feed_read_beat: A beat of a run that is merged for the backward pass of `fused`.
         fault, position, cast_fault: Code and place of the first fault; whether it was the cast's.
         halt: Start no burst any more.
         idle: All bursts have been answered.
@@ -88,6 +90,7 @@ class Datapath(wiring.Component):
                 "write_beat": Out(1),
                 "cast_read_beat": Out(1),
                 "cast_write_beats": Out(2),
+                "feed_read_beat": Out(1),
                 "fault": Out(Error),
                 "position": Out(64),
                 "cast_fault": Out(1),
@@ -115,6 +118,7 @@ class Datapath(wiring.Component):
     write_beat: Signal
     cast_read_beat: Signal
     cast_write_beats: Signal
+    feed_read_beat: Signal
     fault: Signal
     position: Signal
     cast_fault: Signal
@@ -142,6 +146,7 @@ class Datapath(wiring.Component):
         config = self.config
         # An element a cycle from a memory some 100 cycles away; and a whole number of bursts.
         lists, bursts = 4 * config.burst_beats, 4
+        runs = 16 * config.burst_beats  # a pair a cycle, which may be a beat
         m.submodules.read_port = read = ReadPort(
             config,
             clients=(
@@ -151,6 +156,7 @@ class Datapath(wiring.Component):
                 ReadClient("rows", beats=config.vector_beats, bursts=config.vector_requests),
                 ReadClient("cast_entries", beats=lists, bursts=bursts),
                 ReadClient("cast_offsets", beats=lists, bursts=bursts),
+                ReadClient("runs", beats=runs, bursts=CHUNKS_ON_THEIR_WAY),
             ),
         )
         m.submodules.write_port = write = WritePort(
@@ -159,6 +165,7 @@ class Datapath(wiring.Component):
                 WriteClient("vectors", beats=4 * config.burst_beats, bursts=config.vector_requests),
                 WriteClient("cast_table", beats=lists, bursts=bursts),
                 WriteClient("unique_rows", beats=lists, bursts=bursts),
+                WriteClient("runs", beats=lists, bursts=bursts),
             ),
         )
         connect(m, read.axi, flipped(self.read))
@@ -168,9 +175,8 @@ class Datapath(wiring.Component):
             write.halt.eq(self.halt),
             self.idle.eq(read.idle & write.idle),
             self.read_beat.eq(read.beat[:4].any()),
-            self.cast_read_beat.eq(read.beat[4:].any()),
             self.write_beat.eq(write.beat[0]),
-            self.cast_write_beats.eq(write.beat[1] + write.beat[2]),
+            self.cast_write_beats.eq(write.beat[1:].any()),
         ]
         return read, write
 
@@ -181,19 +187,24 @@ class Datapath(wiring.Component):
         for request, beats, client in (
             (cast.entries_request, cast.entries_data, read.client("cast_entries")),
             (cast.offsets_request, cast.offsets_data, read.client("cast_offsets")),
+            (cast.runs_request, cast.runs_data, read.client("runs")),
         ):
             connect(m, request, client.request)
             connect(m, client.data, beats)
         for request, beats, client in (
             (cast.table_request, cast.table_data, write.client("cast_table")),
             (cast.rows_request, cast.rows_data, write.client("unique_rows")),
+            (cast.spill_request, cast.spill_data, write.client("runs")),
         ):
             connect(m, request, client.request)
             connect(m, beats, client.data)
         m.d.comb += [
             cast.command.eq(self.command),
             cast.start.eq(self.cast_start),
-            cast.pending.eq(write.pending[1:].any()),
+            cast.pending.eq(write.pending[1:3].any()),
+            cast.spill_pending.eq(write.pending[3]),
+            self.feed_read_beat.eq(read.beat[6] & cast.feeding),
+            self.cast_read_beat.eq(read.beat[4:].any() & ~self.feed_read_beat),
             self.cast_done.eq(cast.done),
         ]
         return cast

@@ -98,6 +98,7 @@ class Engine(wiring.Component):
             counters.write_beat.eq(datapath.write_beat),
             counters.cast_read_beat.eq(datapath.cast_read_beat),
             counters.cast_write_beats.eq(datapath.cast_write_beats),
+            counters.feed_read_beat.eq(datapath.feed_read_beat),
         ]
         self._registers(m, registers, sequencer, datapath, counters)
         return m

@@ -53,7 +53,7 @@ class CastedLayout(data.StructLayout):
             {
                 "source": config.source_bits,  # casted source: vector to gather
                 "row": config.index_bits,  # the table row that the segment belongs to
-                "segment": config.ordinal_bits,  # casted destination: count of row boundaries so far
+                "segment": config.ordinal_bits,  # casted destination: row boundaries so far
                 "first": 1,  # first lookup of its row
                 "last": 1,  # last lookup of its row
                 "end": 1,  # last lookup of the batch

@@ -1,0 +1,236 @@
+# SPDX-FileCopyrightText: castbag contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""RunReader: the ways of a merge, each a run in memory that is read ahead."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.utils import exact_log2
+
+from ..config import EngineConfig
+from ..layouts import RequestLayout, SortPairLayout
+from ..queue import Queue
+from .run_writer import RunPairLayout
+from .tree import MergeItemLayout, PlaceLayout
+from .unpacker import Unpacker
+
+CHUNKS_ON_THEIR_WAY = 16
+"""Chunks asked for and not yet unpacked, at most."""
+
+
+class WayLayout(data.StructLayout):
+    """A run."""
+
+    def __init__(self, config: EngineConfig):
+        super().__init__({"address": config.address_bits, "pairs": config.lookup_bits})
+
+
+class RunReader(wiring.Component):
+    """Of each way its pairs, in order, whenever they are asked for; then only empty items.
+
+    Begins with a reset: then it takes a run for each way. A way's buffer of `way_pairs` pairs is
+    asked for in chunks, the first chunk of every way, then the second of every way, and so on;
+    each chunk that has been given makes room for another. Chunks are unpacked in the order in which
+    they were asked for, a pair a cycle. So the ways together give a pair a cycle. So does one way
+    alone, as long as
+
+        way_pairs - chunk_pairs >= cycles from a chunk's last pair given to its next one's first
+
+    which are the memory's latency and 20 or so more.
+
+    The last way is not read from memory if `live`: its pairs come from a stream.
+
+    Members:
+        ways: A run for each way, in order: none of its pairs, or whole chunks of them.
+        live: The last way is the stream; steady from reset to reset.
+        stream: Its pairs, sorted, the last one with `end`.
+        request, data: To a read port's client.
+        asked: The way of which a pair is wanted, if `valid`; steady until `step`.
+        ready: It can be had: the way has a pair, or has come to its end; or none is wanted.
+        step: It will be given. Not without `ready`.
+        item: What was asked for two steps before.
+    """
+
+    ways: stream.Interface
+    live: Signal
+    stream: stream.Interface
+    request: stream.Interface
+    data: stream.Interface
+    asked: data.View
+    ready: Signal
+    step: Signal
+    item: data.View
+
+    def __init__(self, config: EngineConfig):
+        self.config = config
+        super().__init__(
+            {
+                "ways": In(stream.Signature(WayLayout(config))),
+                "live": In(1),
+                "stream": In(stream.Signature(SortPairLayout(config))),
+                "request": Out(stream.Signature(RequestLayout(config))),
+                "data": In(stream.Signature(config.bus_bits)),
+                "asked": In(PlaceLayout(config.merge_ways)),
+                "ready": Out(1),
+                "step": In(1),
+                "item": Out(MergeItemLayout(config)),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        config, packing = self.config, self.config.packing
+        ways, blocks = config.merge_ways, config.way_pairs // packing.chunk_pairs
+        m.submodules.tokens = tokens = Queue(range(ways), depth=ways * blocks)
+        m.submodules.chunks = chunks = Queue(range(ways), depth=CHUNKS_ON_THEIR_WAY)
+        m.submodules.buffer = buffer = Memory(
+            shape=RunPairLayout(config), depth=ways * config.way_pairs, init=[]
+        )
+        # Pairs to unpack of each way, as far as they tell how much its buffer holds.
+        m.submodules.to_unpack = to_unpack = Memory(
+            shape=exact_log2(config.way_pairs) + 1, depth=ways, init=[]
+        )
+
+        # Each way gets its run, then, again and again, a token for a chunk of its buffer.
+        number = Signal(range(ways * blocks))
+        way = number[: exact_log2(ways)]
+        told, over = Signal(), Signal()  # every way has its run; and all its tokens
+        returning = Signal()  # a token of `returned`, whose chunk has been given
+        returned = Signal(range(ways))
+        setting = ~told & self.ways.valid & ~returning
+        handing = setting | (told & ~over & ~returning)
+        m.d.comb += [
+            self.ways.ready.eq(~told & ~returning),
+            tokens.i.valid.eq(handing | returning),
+            tokens.i.payload.eq(Mux(returning, returned, way)),
+        ]
+        with m.If(handing):
+            m.d.sync += [
+                number.eq(number + 1),
+                told.eq(told | way.all()),
+                over.eq(number.all()),
+            ]
+
+        self._ask(m, tokens, chunks, setting, way)
+        self._unpack(m, chunks, buffer, to_unpack, setting, way)
+        self._give(m, buffer, to_unpack, setting, way, told, returning, returned)
+        return m
+
+    def _ask(self, m: Module, tokens: Queue, chunks: Queue, setting, way) -> None:
+        """For every token the next chunk of its way, if there is one."""
+        config, packing = self.config, self.config.packing
+        chunk = exact_log2(packing.chunk_pairs)
+        rest = data.StructLayout(
+            {"address": config.address_bits, "chunks": max(1, config.lookup_bits - chunk)}
+        )
+        m.submodules.to_ask = to_ask = Memory(shape=rest, depth=config.merge_ways, init=[])
+        read, write = to_ask.read_port(domain="comb"), to_ask.write_port()
+        token, run = Signal(range(config.merge_ways)), Signal(rest)
+        held = Signal()
+        wanted = held & (run.chunks != 0)
+        asking = Signal()  # request and note of the chunk are taken together
+        m.d.comb += [
+            tokens.o.ready.eq(~held),
+            read.addr.eq(tokens.o.payload),
+            self.request.valid.eq(wanted & chunks.i.ready & ~setting),
+            self.request.payload.address.eq(run.address),
+            self.request.payload.beats.eq(packing.chunk_beats),
+            asking.eq(self.request.valid & self.request.ready),
+            chunks.i.valid.eq(asking),
+            chunks.i.payload.eq(token),
+            write.en.eq(setting | asking),
+            write.addr.eq(Mux(setting, way, token)),
+        ]
+        with m.If(setting):
+            m.d.comb += [
+                write.data.address.eq(self.ways.payload.address),
+                write.data.chunks.eq(self.ways.payload.pairs >> chunk),
+            ]
+        with m.Else():
+            m.d.comb += [
+                write.data.address.eq(run.address + packing.chunk_beats * config.bus_bytes),
+                write.data.chunks.eq(run.chunks - 1),
+            ]
+        with m.If(~held):
+            m.d.sync += [held.eq(tokens.o.valid), token.eq(tokens.o.payload), run.eq(read.data)]
+        with m.Elif(asking | ~wanted):
+            m.d.sync += held.eq(0)
+
+    def _unpack(self, m: Module, chunks: Queue, buffer, to_unpack, setting, way) -> None:
+        """Pairs go where their way's buffer has room; a group of them counts once it is whole."""
+        config, packing = self.config, self.config.packing
+        m.submodules.unpacker = unpacker = Unpacker(config)
+        connect(m, flipped(self.data), unpacker.i)
+        read, write = to_unpack.read_port(domain="comb"), to_unpack.write_port()
+        store = buffer.write_port()
+        item, current = unpacker.o.payload, chunks.o.payload
+        groups = packing.chunk_pairs // packing.group_pairs
+        group = Signal(range(max(2, groups)))
+        last = group == groups - 1
+        taking = unpacker.o.valid & unpacker.o.ready
+        place = (read.data - item.number)[: exact_log2(config.way_pairs)]
+        m.d.comb += [
+            unpacker.o.ready.eq(chunks.o.valid & ~setting),
+            read.addr.eq(current),
+            store.en.eq(taking),
+            store.addr.eq(Cat(place, current)),
+            store.data.eq(item.pair),
+            write.en.eq(setting | (taking & item.last)),
+            write.addr.eq(Mux(setting, way, current)),
+            write.data.eq(Mux(setting, self.ways.payload.pairs, read.data - packing.group_pairs)),
+            chunks.o.ready.eq(taking & item.last & last),
+        ]
+        with m.If(taking & item.last):
+            m.d.sync += group.eq(Mux(last, 0, group + 1))
+
+    def _give(self, m: Module, buffer, to_unpack, setting, way, told, returning, returned) -> None:
+        """A way's next pair: looked for in the step, read in the next one."""
+        config = self.config
+        # Pairs to give of each way. That there are none is kept besides, since it is needed soon.
+        count = data.StructLayout({"pairs": config.lookup_bits, "none": 1})
+        m.submodules.to_give = to_give = Memory(shape=count, depth=config.merge_ways, init=[])
+        read, write = to_give.read_port(domain="comb"), to_give.write_port()
+        unpacked, load = to_unpack.read_port(domain="comb"), buffer.read_port(domain="sync")
+        asked, left, pair = self.asked.child, read.data.pairs, self.stream.payload
+        live = self.live & (asked == config.merge_ways - 1)
+        ended = Signal()  # the stream has
+        empty = Mux(live, ended, read.data.none)
+        there = Mux(live, self.stream.valid, left[: len(unpacked.data)] != unpacked.data)
+        giving = self.step & self.asked.valid & ~empty
+        from_buffer = giving & ~live
+        chunk_given = left[: exact_log2(config.packing.chunk_pairs)] == 1
+        if config.packing.chunk_pairs == 1:
+            chunk_given = left != 0
+        m.d.comb += [
+            read.addr.eq(asked),
+            unpacked.addr.eq(asked),
+            self.ready.eq(~self.asked.valid | (told & (empty | there))),
+            self.stream.ready.eq(giving & live),
+            load.addr.eq(Cat(left[: exact_log2(config.way_pairs)], asked)),
+            load.en.eq(self.step),
+            write.en.eq(setting | from_buffer),
+            write.addr.eq(Mux(setting, way, asked)),
+            write.data.pairs.eq(Mux(setting, self.ways.payload.pairs, left - 1)),
+            write.data.none.eq(Mux(setting, self.ways.payload.pairs == 0, left == 1)),
+        ]
+        m.d.sync += [returning.eq(from_buffer & chunk_given), returned.eq(asked)]
+        with m.If(self.stream.valid & self.stream.ready):
+            m.d.sync += ended.eq(pair.end)
+
+        looked_for = Signal(self.item.shape())  # what is known of it before the buffer is read
+        streamed = Signal()
+        with m.If(self.step):
+            m.d.sync += [
+                looked_for.row.eq(pair.row),
+                looked_for.source.eq(pair.source),
+                looked_for.empty.eq(empty),
+                streamed.eq(live),
+                self.item.eq(looked_for),
+            ]
+            with m.If(~streamed):
+                m.d.sync += [
+                    self.item.row.eq(load.data.row),
+                    self.item.source.eq(load.data.source),
+                ]
+        return
