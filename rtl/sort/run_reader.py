@@ -225,6 +225,7 @@ class RunReader(wiring.Component):
                 looked_for.row.eq(pair.row),
                 looked_for.source.eq(pair.source),
                 looked_for.empty.eq(empty),
+                looked_for.filled.eq(1),
                 streamed.eq(live),
                 self.item.eq(looked_for),
             ]

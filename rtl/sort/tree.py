@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """MergeTree: the least of many heads, every step."""
 
+from itertools import pairwise
+
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
@@ -23,7 +25,7 @@ class MergeItemLayout(data.StructLayout):
                 "row": config.index_bits,  # the key
                 "source": config.source_bits,  # carried along
                 "empty": 1,  # nothing left: goes behind pairs
-                "hole": 1,  # not filled yet: goes before pairs, the rest means nothing
+                "filled": 1,  # 0: a hole, goes before pairs; the rest means nothing
             }
         )
 
@@ -45,15 +47,15 @@ class MergeLevel(wiring.Component):
     """The lesser of a node's two heads leaves, the first one of equals; its place is refilled.
 
     The next items of a node's child, which is a node of the level below or a way, lie in `PLACES`
-    places here, taken in turn. A node is asked in one step, and answers in the next one: its
+    places here, taken in turn. A node that is asked in one step answers two steps later: its
     winner leaves, and the place of the winner is asked for below, where the same happens. What
-    comes of that three steps later is the child's next item but those in the other places.
+    comes of that in the third step after is the child's next item but those in the other places.
 
     Members:
         step: The level moves on.
         clear, place: Make a hole of this place, on each side; no step in that cycle.
         asked: The node that is asked, and the place above that is to be refilled.
-        given, winner: That place two steps later, and the item for it.
+        given, winner: That place three steps later, and the item for it.
         ask: The place here that a winner leaves.
         refilled, item: That place three steps later, and the item for it.
     """
@@ -89,18 +91,22 @@ class MergeLevel(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        answering = Signal.like(self.asked)  # the node whose heads are looked at
+        turning = Signal.like(self.asked)  # the node whose turns are looked up
+        answering = Signal.like(self.asked)  # the node whose heads are compared
         with m.If(self.step):
-            m.d.sync += [answering.eq(self.asked), self.given.eq(answering)]
+            m.d.sync += [
+                turning.eq(self.asked),
+                answering.eq(turning),
+                self.given.eq(answering),
+            ]
         with m.If(self.clear):
-            m.d.sync += [answering.valid.eq(0), self.given.valid.eq(0)]
+            m.d.sync += [turning.valid.eq(0), answering.valid.eq(0), self.given.valid.eq(0)]
 
         from_b = Signal()
-        a, turn_a = self._side(m, "a", answering, chosen=~from_b)
-        b, turn_b = self._side(m, "b", answering, chosen=from_b)
-        less = Cat(b.row, b.empty) < Cat(a.row, a.empty)
+        a, turn_a = self._side(m, "a", turning, answering, chosen=~from_b)
+        b, turn_b = self._side(m, "b", turning, answering, chosen=from_b)
         m.d.comb += [
-            from_b.eq(~a.hole & (b.hole | less)),
+            from_b.eq(Cat(b.row, b.empty, b.filled) < Cat(a.row, a.empty, a.filled)),
             self.ask.valid.eq(answering.valid),
             self.ask.child.eq(Cat(from_b, answering.child)),
             self.ask.place.eq(Mux(from_b, turn_b, turn_a)),
@@ -109,7 +115,7 @@ class MergeLevel(wiring.Component):
             m.d.sync += self.winner.eq(Mux(from_b, b, a))
         return m
 
-    def _side(self, m: Module, side: str, answering, *, chosen):
+    def _side(self, m: Module, side: str, turning, answering, *, chosen):
         """The head of one of the answering node's children, and its place."""
         m.submodules[f"items_{side}"] = items = Memory(shape=self.shape, depth=self.places, init=[])
         m.submodules[f"turns_{side}"] = turns = Memory(
@@ -118,13 +124,13 @@ class MergeLevel(wiring.Component):
         head, refill = items.read_port(domain="comb"), items.write_port()
         turn, turned = turns.read_port(domain="comb"), turns.write_port()
         place = Signal(range(PLACES), name=f"place_{side}")  # of the head
-        after = Signal.like(place, name=f"after_{side}")  # of the next one, if this one leaves
-        same = answering.valid & (answering.child == self.asked.child)
+        after = Signal.like(place, name=f"after_{side}")  # of the one after it
+        same = answering.valid & (answering.child == turning.child)
         refilling = self.step & self.refilled.valid & (self.refilled.child[0] == (side == "b"))
         m.d.comb += [
-            after.eq(place + chosen),
-            turn.addr.eq(self.asked.child),
-            turned.en.eq(self.step & answering.valid),
+            after.eq(place + 1),
+            turn.addr.eq(turning.child),
+            turned.en.eq(self.step & answering.valid & chosen),
             turned.addr.eq(answering.child),
             turned.data.eq(after),
             head.addr.eq(Cat(place, answering.child)),
@@ -133,10 +139,12 @@ class MergeLevel(wiring.Component):
                 Mux(self.clear, self.place, Cat(self.refilled.place, self.refilled.child[1:]))
             ),
             refill.data.eq(self.item),
-            refill.data.hole.eq(self.clear | self.item.hole),
+            refill.data.filled.eq(~self.clear & self.item.filled),
         ]
-        with m.If(self.step):
-            m.d.sync += place.eq(Mux(same, after, turn.data))
+        with m.If(self.step):  # `chosen` comes last
+            m.d.sync += place.eq(
+                Mux(chosen, Mux(same, after, turn.data), Mux(same, place, turn.data))
+            )
         return head.data, place
 
 
@@ -214,7 +222,7 @@ class MergeTree(wiring.Component):
                 level.clear.eq(clearing),
                 level.place.eq(place),
             ]
-        for above, below in zip(self.levels, self.levels[1:], strict=False):
+        for above, below in pairwise(self.levels):
             m.d.comb += [
                 below.asked.eq(above.ask),
                 above.refilled.eq(below.given),
@@ -226,8 +234,8 @@ class MergeTree(wiring.Component):
         m.d.comb += [
             root.asked.valid.eq(1),
             self.winner.eq(root.winner),
-            self.valid.eq(self.step & root.given.valid & ~root.winner.hole & ~root.winner.empty),
-            self.over.eq(root.given.valid & root.winner.empty & ~root.winner.hole),
+            self.valid.eq(self.step & root.given.valid & root.winner.filled & ~root.winner.empty),
+            self.over.eq(root.given.valid & root.winner.filled & root.winner.empty),
         ]
 
         # The place of a way, while its pair is looked for, read, and stored.
