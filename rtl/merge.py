@@ -8,7 +8,7 @@ two neighbours halves their number, until the run is one sub-run.
 
 from itertools import pairwise
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -22,7 +22,7 @@ BLOCK_RAM_WORDS = 512
 """A block RAM on ECP5, at its widest."""
 
 SPARE = LUT_RAM_WORDS
-"""Places of the queue before one that has just a sub-run's, see `MergeStage`."""
+"""Places of the queue behind one that has just a sub-run's, see `MergeStage`."""
 
 
 class SubRunLayout(data.StructLayout):
@@ -43,28 +43,30 @@ class SubRunLayout(data.StructLayout):
 class Merge(wiring.Component):
     """Each sub-run of `a` and the next one of `b` leave as one: sorted, equal rows `a` first.
 
-    The heads of both are held in registers; the lesser leaves, and the next of its kind takes its
-    place::
+    The lesser of the two pairs that are offered leaves, and its stream moves on::
 
         a  2 5                 o  0 2 2 5
         b  0 2                    b a b a
 
-    A pair leaves a cycle, for as long as heads are replaced. After the last of a sub-run its head
-    becomes an empty one, which is larger than any row; with the last of both sub-runs both heads
-    are replaced. So no cycle passes between two sub-runs, nor for an empty one. Which head leaves
-    is decided a cycle ahead, while heads are replaced, for each of the ways in which they may be:
-    three comparators, and no path through one of them to a queue.
+    A pair leaves a cycle, for as long as both streams offer one. The last of a sub-run stays where
+    it is, done with, until that of its partner leaves: both move on then. So no cycle passes
+    between two sub-runs, nor for an empty one. There is no register on the way from `a` and `b` to
+    `o`, and one comparator.
 
     Members:
         a: Sub-runs, each earlier in its run than its partner in `b`. `end` is not looked at.
         b: Their partners. `end` tells that the run ends with this sub-run.
         o: The merged sub-runs; an empty one where both partners are empty.
+
+    Attributes:
+        a_done, b_done: The last of the sub-run has left; its partner's have not.
     """
 
     def __init__(self, config: EngineConfig):
-        self.shape = SubRunLayout(config)
-        sub_runs = stream.Signature(self.shape)
+        sub_runs = stream.Signature(SubRunLayout(config))
         super().__init__({"a": In(sub_runs), "b": In(sub_runs), "o": Out(sub_runs)})
+        self.a_done = Signal()
+        self.b_done = Signal()
 
     a: stream.Interface
     b: stream.Interface
@@ -72,50 +74,37 @@ class Merge(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        merged = self.o.payload
-        a, a_held = Signal(self.shape), Signal()
-        b, b_held = Signal(self.shape), Signal()
-
-        from_a = Signal()  # whose head leaves
+        a, b, merged = self.a.payload, self.b.payload, self.o.payload
+        no_a = a.empty | self.a_done
+        no_b = b.empty | self.b_done
+        from_a = Signal()
         last = Signal()
         m.d.comb += [
-            last.eq(Mux(from_a, a.last & b.empty, b.last & a.empty)),
+            from_a.eq(no_b | (~no_a & ~self.less(b.row, a.row))),
+            last.eq(Mux(from_a, a.last & no_b, b.last & no_a)),
             merged.row.eq(Mux(from_a, a.row, b.row)),
             merged.source.eq(Mux(from_a, a.source, b.source)),
             merged.empty.eq(a.empty & b.empty),
             merged.last.eq(last),
             merged.end.eq(last & b.end),
-            self.o.valid.eq(a_held & b_held),
+            self.o.valid.eq(self.a.valid & self.b.valid),
         ]
 
         leaving = self.o.valid & self.o.ready
         m.d.comb += [
-            self.a.ready.eq(~a_held | (leaving & (last | (from_a & ~a.last)))),
-            self.b.ready.eq(~b_held | (leaving & (last | (~from_a & ~b.last)))),
+            self.a.ready.eq(leaving & Mux(from_a, ~a.last | no_b, b.last & no_a)),
+            self.b.ready.eq(leaving & Mux(from_a, a.last & no_b, ~b.last | no_a)),
         ]
-        with m.If(self.a.ready):
-            m.d.sync += [a_held.eq(self.a.valid), a.eq(self.a.payload)]
-        with m.Elif(leaving & from_a):
-            m.d.sync += a.empty.eq(1)
-        with m.If(self.b.ready):
-            m.d.sync += [b_held.eq(self.b.valid), b.eq(self.b.payload)]
-        with m.Elif(leaving & ~from_a):
-            m.d.sync += b.empty.eq(1)
-
-        with m.If(self.a.ready & self.b.ready):
-            m.d.sync += from_a.eq(_first(self.a.payload, self.b.payload))
-        with m.Elif(self.a.ready):
-            m.d.sync += from_a.eq(_first(self.a.payload, b))
-        with m.Elif(self.b.ready):
-            m.d.sync += from_a.eq(_first(a, self.b.payload))
-        with m.Elif(leaving):  # the last of its sub-run: the other one's turn
-            m.d.sync += from_a.eq(~from_a)
+        with m.If(leaving):
+            m.d.sync += [
+                self.a_done.eq(~last & (self.a_done | (from_a & a.last))),
+                self.b_done.eq(~last & (self.b_done | (~from_a & b.last))),
+            ]
         return m
 
-
-def _first(a, b):
-    """Whether `a` goes before `b`: not if `b` is less. (`<=` would cost an equality besides.)"""
-    return ~(Cat(b.row, b.empty) < Cat(a.row, a.empty))
+    def less(self, row, other):
+        """Whether `row` goes before `other`."""
+        return row < other
 
 
 class MergeStage(wiring.Component):
@@ -124,25 +113,30 @@ class MergeStage(wiring.Component):
     The sub-runs of a run enter queue A and queue B by turns, the first one A; the last one of an
     odd number has an empty partner in B::
 
-        i ──┬──► queue A ──┐
-            │              ├──► Merge ──► o
-            └──► queue B ──┘
+        i ── entry ──┬──► queue A ──┐
+                     │              ├──► Merge ──► o
+                     └──► queue B ──┘
 
     A run of n pairs that enter one a cycle leaves one a cycle, its first pair
 
         min(n - 1, length) + latency
 
     cycles after it entered, if `o` is always ready: a pair has to be compared with the first one
-    of B, or the run to end, before it may leave. The rows do not matter. Neither does `i` wait
-    then, whatever the lengths of the runs that follow each other. For that a queue has more than
-    a sub-run's places: its first pair may leave as late as `2 * length + latency` cycles after it
-    entered, when the next sub-run has begun. With `o` stalled, two sub-runs still enter.
+    of B, or the run to end, before it may leave. The rows do not matter. Where `whole` tells that
+    no partner will come, the empty one goes into B with the run's first pair, and that leaves
+    after `latency` cycles.
+
+    Neither does `i` wait then, whatever the lengths of the runs that follow each other. For that
+    a queue has more than a sub-run's places: its first pair may leave as late as
+    `2 * length + latency` cycles after it entered, when the next sub-run has begun. With `o`
+    stalled, two sub-runs still enter.
 
     Args:
         length: Most pairs of a sub-run in `i`; a power of two. Those of `o` are twice as long.
 
     Members:
         i: Sub-runs in, none of them empty.
+        whole: Every run is one sub-run. Steady while any pair is inside.
         o: Sub-runs out.
     """
 
@@ -151,14 +145,15 @@ class MergeStage(wiring.Component):
             raise ValueError(f"length = {length}: must be a power of two of at least 1")
         shape = SubRunLayout(config)
         sub_runs = stream.Signature(shape)
-        super().__init__({"i": In(sub_runs), "o": Out(sub_runs)})
+        super().__init__({"i": In(sub_runs), "whole": In(1), "o": Out(sub_runs)})
         self.length = length
         self._merge = Merge(config)
         self._a = [Queue(shape, depth=depth) for depth in _depths(length)]
         self._b = [Queue(shape, depth=depth) for depth in _depths(length)]
-        self.latency = sum(queue.latency for queue in self._a) + 1  # and the head's register
+        self.latency = 1 + sum(queue.latency for queue in self._a)  # the entry's register first
 
     i: stream.Interface
+    whole: Signal
     o: stream.Interface
 
     def elaborate(self, platform):
@@ -175,22 +170,35 @@ class MergeStage(wiring.Component):
             connect(m, queues[-1].o, outlet)
         connect(m, self._merge.o, flipped(self.o))
 
-        a, b, pair = self._a[0], self._b[0], self.i.payload
-        to_b = Signal()
-        alone = ~to_b & pair.last & pair.end
-        entering = self.i.valid & self.i.ready
+        pair = self.i.payload
+        first = Signal(init=1)  # the next pair is its run's first
+        to_b = Signal()  # its sub-run goes into B
+        alone = Mux(self.whole, first, ~to_b & pair.last & pair.end)
+        with m.If(self.i.valid & self.i.ready):
+            m.d.sync += first.eq(pair.end)
+            with m.If(pair.last):
+                m.d.sync += to_b.eq(~to_b & ~pair.end)
+
+        a, b = self._a[0].i, self._b[0].i
+        entry = Signal.like(pair)  # what goes into a queue, or an empty partner with it
+        for_a, for_b = Signal(), Signal()
         m.d.comb += [
-            a.i.valid.eq(entering & ~to_b),
-            a.i.payload.eq(pair),
-            a.i.payload.empty.eq(0),
-            b.i.valid.eq(entering & (to_b | alone)),
-            b.i.payload.eq(pair),
-            b.i.payload.empty.eq(alone),
+            self.i.ready.eq(a.ready & b.ready),  # both, so that the two queues go in step
+            a.valid.eq(for_a & self.i.ready),
+            a.payload.eq(entry),
+            a.payload.empty.eq(0),
+            b.valid.eq(for_b & self.i.ready),
+            b.payload.eq(entry),
+            b.payload.last.eq(entry.last | entry.empty),
+            b.payload.end.eq(entry.end | entry.empty),
         ]
-        # For one item each, and the one that may be entering: so that ready is a register.
-        m.d.sync += self.i.ready.eq((a.level < a.depth - 1) & (b.level < b.depth - 1))
-        with m.If(entering & pair.last):
-            m.d.sync += to_b.eq(~to_b & ~pair.end)
+        with m.If(self.i.ready):
+            m.d.sync += [
+                for_a.eq(self.i.valid & ~to_b),
+                for_b.eq(self.i.valid & (to_b | alone)),
+                entry.eq(pair),
+                entry.empty.eq(alone),
+            ]
         return m
 
 
@@ -203,4 +211,4 @@ def _depths(length: int) -> list[int]:
         return [max(8, 2 * length)]
     if 2 * length <= BLOCK_RAM_WORDS:
         return [max(2 * LUT_RAM_DEPTH, 2 * length)]
-    return [SPARE, length]
+    return [length, SPARE]

@@ -17,7 +17,8 @@ class Queue(wiring.Component):
     One item a cycle in and out at once, full or empty ends excepted. An item that enters an
     empty queue can leave `latency` cycles later: 1 in LUT RAM; 3 in block RAM, whose read
     register is followed by one of flip-flops, because block RAM is slow to its outputs.
-    No address is read and written in one cycle, so the RAM needs no bypass.
+    What is read from an address in the cycle that writes it is not used, so the RAM needs no
+    bypass.
 
     Args:
         shape: Of the payload.
@@ -27,6 +28,12 @@ class Queue(wiring.Component):
         i: Stream in.
         o: Stream out.
         level: Items held.
+
+    Attributes:
+        memory, write, read: The RAM and its ports.
+        entered, fetched: Items so far that were written to it, and read from it, modulo twice the
+            depth: so they are places and counts at once.
+        waiting: The block RAM's own register holds an item.
     """
 
     def __init__(self, shape, *, depth: int):
@@ -42,6 +49,12 @@ class Queue(wiring.Component):
                 "level": Out(range(depth + 1)),
             }
         )
+        self.memory = Memory(shape=shape, depth=depth, init=[])
+        self.write = self.memory.write_port()
+        self.read = self.memory.read_port(domain="comb" if depth <= LUT_RAM_DEPTH else "sync")
+        self.entered = Signal(range(2 * depth))
+        self.fetched = Signal.like(self.entered)
+        self.waiting = Signal()
 
     i: stream.Interface
     o: stream.Interface
@@ -49,11 +62,9 @@ class Queue(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.memory = memory = Memory(shape=self.shape, depth=self.depth, init=[])
-        write = memory.write_port()
-        # Items so far, modulo twice the depth: they are places and counts at once.
-        entered = Signal(range(2 * self.depth))
-        fetched = Signal.like(entered)
+        m.submodules.memory = self.memory
+        write, read = self.write, self.read
+        entered, fetched = self.entered, self.fetched
         left = Signal.like(entered)
         entering = self.i.valid & self.i.ready
         leaving = self.o.valid & self.o.ready
@@ -72,7 +83,6 @@ class Queue(wiring.Component):
             m.d.sync += fetched.eq(fetched + 1)
 
         if self.depth <= LUT_RAM_DEPTH:
-            read = memory.read_port(domain="comb")
             m.d.comb += [
                 left.eq(fetched),
                 self.o.valid.eq(stored),
@@ -80,12 +90,11 @@ class Queue(wiring.Component):
                 fetching.eq(leaving),
             ]
         else:
-            read = memory.read_port(domain="sync")
-            waiting = Signal()  # the RAM's own register holds an item
+            waiting = self.waiting
             head_free = ~self.o.valid | self.o.ready
             m.d.comb += [
-                fetching.eq(stored & (~waiting | head_free)),
-                read.en.eq(fetching),
+                read.en.eq(~waiting | head_free),
+                fetching.eq(stored & read.en),
             ]
             with m.If(leaving):
                 m.d.sync += left.eq(left + 1)

@@ -28,14 +28,19 @@ def test_sorts(simulator, tmp_path):
 
 @pytest.mark.parametrize("simulator", SIMULATORS)
 def test_pace(simulator, tmp_path):
-    check_pace(TINY, edges(TINY.run_length), simulator, tmp_path)
+    lengths = edges(TINY.run_length)
+    unknown = [(length, 0) for length in lengths]
+    known = [(length, length) for length in lengths]
+    wider = [(3, 4), (3, 5), (8, 9), (9, 16), (20, 32), (20, 33), (64, 65), (5, TINY.max_lookups)]
+    check_pace(TINY, unknown + known + wider, simulator, tmp_path)
 
 
 def test_pace_of_4096(tmp_path):
-    check_pace(preset("base"), [1, 1000, 4096], "verilator", tmp_path)
+    cases = [(1, 0), (1, 1), (1000, 0), (1000, 1000), (1024, 1024), (4096, 0), (4096, 4096)]
+    check_pace(preset("base"), cases, "verilator", tmp_path)
 
 
-def check_pace(config, lengths, simulator, folder):
+def check_pace(config, cases, simulator, folder):
     sorter = RunSorter(config)
     simulate(
         sorter,
@@ -43,7 +48,7 @@ def check_pace(config, lengths, simulator, folder):
         simulator=simulator,
         folder=folder,
         config=asdict(config),
-        cycles=[(length, sorter.cycles(length)) for length in lengths],
+        cycles=[(length, most, sorter.cycles(length, most)) for length, most in cases],
     )
 
 
@@ -55,3 +60,9 @@ def test_cycles():
     assert sorter.cycles(4096) == 4095 + fills + latencies == 8233
     assert sorter.cycles(1) == latencies
     assert sorter.cycles(5) == 4 + 1 + 2 + 10 * 4 + latencies
+    assert sorter.cycles(1024) == 1023 + 1023 + 2 * 1023 + latencies
+    assert sorter.cycles(1024, 1024) == 1023 + 1023 + latencies
+    assert sorter.cycles(1024, 1025) == 1023 + 1023 + 1023 + latencies
+    assert sorter.cycles(5, 5) == sorter.cycles(5, 8) == 4 + 1 + 2 + 4 + latencies
+    assert sorter.cycles(5, 9) == 4 + 1 + 2 + 4 + 4 + latencies
+    assert sorter.cycles(4096, 4096) == sorter.cycles(4096, 2**24) == sorter.cycles(4096)

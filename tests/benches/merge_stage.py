@@ -18,8 +18,9 @@ CONFIG = preset("tiny")
 class Stage:
     """The stage under test, and runs for it."""
 
-    def __init__(self, dut, *, idle="never", stall="never"):
+    def __init__(self, dut, *, idle="never", stall="never", whole=0):
         self.length = parameters()["length"]
+        dut.whole.value = whole
         self.bench = Bench(dut)
         self.source = self.bench.source("i", SubRunLayout(CONFIG), stall=idle)
         self.sink = self.bench.sink("o", SubRunLayout(CONFIG), stall=stall)
@@ -80,6 +81,30 @@ async def waits_for_a_rival_only(dut, kind):
         first = stage.source.times[entered]
         fill = min(sum(lengths) - 1, length) + latency
         assert stage.sink.times[left:] == [first + fill + n for n in range(sum(lengths))]
+
+
+@cocotb.test
+@cocotb.parametrize(idle=PATTERNS, stall=PATTERNS)
+async def whole_runs_pass(dut, idle, stall):
+    stage = Stage(dut, idle=idle, stall=stall, whole=1)
+    await stage.bench.reset()
+    rng = stage.bench.rng
+    for _ in range(6):
+        stage.send_run(rng.choice(KINDS), [rng.choice([1, 2, stage.length])])
+    await stage.finish()
+
+
+@cocotb.test
+async def whole_runs_wait_for_none(dut):
+    stage = Stage(dut, whole=1)
+    await stage.bench.reset()
+    latency = parameters()["latency"]
+    for length in (1, max(1, stage.length - 1), stage.length, 1, 1):
+        stage.send_run("random", [length])
+    await stage.finish()
+    assert stage.sink.times == [time + latency for time in stage.source.times]
+    times = stage.source.times
+    assert times == list(range(times[0], times[0] + len(times)))
 
 
 @cocotb.test

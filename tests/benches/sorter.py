@@ -18,14 +18,15 @@ def edges(run_length: int) -> list[int]:
     return sorted(length for length in near if 1 <= length <= run_length)
 
 
-async def sort(dut, kinds, *, idle="never", stall="never"):
+async def sort(dut, kinds, *, idle="never", stall="never", most=0):
     """Runs of every length in `edges`, in any order, one right after the other."""
     config = EngineConfig(**parameters()["config"])
     bench = Bench(dut)
+    dut.most.value = most
     source = bench.source("i", SortPairLayout(config), stall=idle)
     sink = bench.sink("o", SortPairLayout(config), stall=stall)
     await bench.reset()
-    lengths = edges(config.run_length)
+    lengths = edges(min(most or config.run_length, config.run_length))
     bench.rng.shuffle(lengths)
     rows = [run_rows(bench.rng, bench.rng.choice(kinds), n, config) for n in lengths]
     runs = [as_pairs(run, config) for run in rows]
@@ -40,6 +41,12 @@ async def sort(dut, kinds, *, idle="never", stall="never"):
 @cocotb.parametrize(idle=list(STALLS), stall=list(STALLS))
 async def sorts_at_any_pace(dut, idle, stall):
     await sort(dut, KINDS, idle=idle, stall=stall)
+
+
+@cocotb.test
+@cocotb.parametrize(most=[1, 8, 13, 2**14], stall=["never", "bursts"])
+async def sorts_runs_of_a_known_length(dut, most, stall):
+    await sort(dut, KINDS, idle="half", stall=stall, most=most)
 
 
 @cocotb.test

@@ -17,12 +17,17 @@ class Pace:
     def __init__(self, dut):
         self.config = EngineConfig(**parameters()["config"])
         self.bench = Bench(dut)
+        self.expect_at_most(0)
         self.source = self.bench.source("i", SortPairLayout(self.config))
         self.sink = self.bench.sink("o", SortPairLayout(self.config))
 
     def run(self, kind: str, length: int) -> list[dict[str, int]]:
         """Pairs of a run."""
         return as_pairs(run_rows(self.bench.rng, kind, length, self.config), self.config)
+
+    def expect_at_most(self, most: int) -> None:
+        """State the most pairs of the runs to come; 0 if that is not known."""
+        self.bench.dut.most.value = most
 
     async def sort(self, *runs: list[dict[str, int]]) -> tuple[list[int], list[int]]:
         """The cycles in which the pairs of `runs` entered and left."""
@@ -44,11 +49,13 @@ def without_gap(times: list[int]) -> bool:
 async def takes_the_cycles_it_states(dut, kind):
     pace = Pace(dut)
     await pace.bench.reset()
-    for length, cycles in parameters()["cycles"]:
+    for length, most, cycles in parameters()["cycles"]:
+        pace.expect_at_most(most)
+        await pace.bench.step()
         entered, left = await pace.sort(pace.run(kind, length))
         assert without_gap(entered)
         assert without_gap(left)
-        assert left[-1] - entered[0] == cycles, f"{length} pairs"
+        assert left[-1] - entered[0] == cycles, f"{length} pairs, at most {most}"
 
 
 @cocotb.test
@@ -68,6 +75,18 @@ async def shorter_runs_follow_without_a_gap(dut, kind):
     await pace.bench.reset()
     longest = pace.config.run_length
     lengths = (longest, longest // 2 + 1, longest // 2, longest // 4 - 1, 3, 2, 1, 1)
+    entered, left = await pace.sort(*(pace.run(kind, length) for length in lengths))
+    assert without_gap(entered)
+    assert without_gap(left)
+
+
+@cocotb.test
+@cocotb.parametrize(kind=["rising", "falling", "random"], most=[1, 7, 8, 9, 33])
+async def runs_of_a_known_length_follow_without_a_gap(dut, kind, most):
+    pace = Pace(dut)
+    pace.expect_at_most(most)
+    await pace.bench.reset()
+    lengths = (most, most, most, most // 2 + 1, 1, 1)
     entered, left = await pace.sort(*(pace.run(kind, length) for length in lengths))
     assert without_gap(entered)
     assert without_gap(left)
