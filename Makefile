@@ -10,7 +10,7 @@ PRESET ?= base
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test setup lint types sim fp synth synth-check verilog bench clean check-tools
+.PHONY: help demo test setup lint types sim fp formal synth synth-check verilog bench clean check-tools
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -36,10 +36,10 @@ $(VENV)/ready-%: pyproject.toml | $(VENV)/bin/python
 demo: $(VENV)/ready-core ## Train one step on real text in the RTL, and compare the dataflows
 	$(BIN)/castbag demo
 
-test: $(VENV)/ready-core $(VENV)/ready-test ## Run all tests
+test: $(VENV)/ready-core $(VENV)/ready-test $(VENV)/ready-formal ## Run all tests
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
-setup: $(VENV)/ready-core $(VENV)/ready-test $(VENV)/ready-lint $(VENV)/ready-synth ## Install everything
+setup: $(addprefix $(VENV)/ready-,core test formal lint synth) ## Install everything
 
 lint: $(VENV)/ready-lint ## Check style
 	$(BIN)/ruff check .
@@ -55,6 +55,9 @@ sim: $(VENV)/ready-core $(VENV)/ready-test ## Run the benches of the RTL alone
 
 fp: $(VENV)/ready-core $(VENV)/ready-test ## Compare ten million operand pairs a floating-point unit
 	FP_PAIRS=10000000 $(BIN)/python -m pytest tests/test_fp.py -k many
+
+formal: $(VENV)/ready-core $(VENV)/ready-test $(VENV)/ready-formal ## Prove the merge cell and the queue
+	$(BIN)/python -m pytest tests/test_formal.py
 
 synth: $(VENV)/ready-core $(VENV)/ready-synth ## Synthesise every unit for ECP5 into boards/budget.json
 	$(BIN)/python -m castbag.boards.budget
