@@ -165,8 +165,8 @@ class MergeTree(wiring.Component):
 
     A merge begins with a reset. Then all places become holes, which go before all pairs: they
     leave as items do, so that places fill up by themselves. `latency` is the cycles from the
-    reset to the first pair, if the ways never wait: one for each place of the largest level, to
-    clear it, one for each hole, and one to begin.
+    reset to the first pair, if the ways never wait: one for each place on a side of the largest
+    level, to clear it, one for each hole, and four until the first hole leaves.
 
     Members:
         room: There is room for one winner, and for the one of the step before.
@@ -193,7 +193,7 @@ class MergeTree(wiring.Component):
         self.levels = [MergeLevel(config, nodes=2**depth) for depth in range(ways.bit_length() - 1)]
         self._last_place = self.levels[-1].places - 1
         holes = 2 * sum(level.places for level in self.levels)
-        self.latency = 2 + self._last_place + holes
+        self.latency = self.levels[-1].places + holes + 4
         super().__init__(
             {
                 "room": In(1),
