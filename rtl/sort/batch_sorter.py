@@ -100,7 +100,10 @@ class BatchSorter(wiring.Component):
         m = Module()
         config = self.config
         begin = Signal()  # a merge: what is left of the last one is gone
-        m.submodules.runs = runs = RunSorter(config)
+        m.submodules.run_sorter = run_sorter = RunSorter(config)
+        # Between the two, so that neither's ready waits for the other's.
+        m.submodules.runs = runs = Queue(SortPairLayout(config), depth=QUEUE_DEPTH)
+        connect(m, run_sorter.o, runs.i)
         m.submodules.writer = writer = RunWriter(config)
         m.submodules.queue = queue = Queue(QueuedPairLayout(config), depth=QUEUE_DEPTH)
         reader, tree = RunReader(config), MergeTree(config)
@@ -118,14 +121,14 @@ class BatchSorter(wiring.Component):
         ]
         m.d.sync += tree.room.eq(queue.level < QUEUE_DEPTH - 1)
 
-        left, alone = self._enter(m, runs)
+        left, alone = self._enter(m, run_sorter, runs)
         spilling = Signal()  # the runs that leave the RunSorter, or the tree, go to memory
         direct = Signal()  # pairs come from the RunSorter
         self._leave(m, runs, reader, tree, queue, writer, direct, spilling, left)
         self._passes(m, runs, reader, tree, queue, writer, begin, direct, spilling, alone)
         return m
 
-    def _enter(self, m: Module, runs: RunSorter):
+    def _enter(self, m: Module, run_sorter: RunSorter, runs: Queue):
         """Cuts the batch into runs. Gives the count of its pairs, and whether the run that leaves
         the RunSorter is the batch's last.
 
@@ -141,10 +144,10 @@ class BatchSorter(wiring.Component):
         closing = pair.end | position.all()
         leaving = runs.o.valid & runs.o.ready & runs.o.payload.end
         m.d.comb += [
-            runs.i.payload.eq(pair),
-            runs.i.payload.end.eq(closing),
-            runs.i.valid.eq(self.i.valid),
-            self.i.ready.eq(runs.i.ready),
+            run_sorter.i.payload.eq(pair),
+            run_sorter.i.payload.end.eq(closing),
+            run_sorter.i.valid.eq(self.i.valid),
+            self.i.ready.eq(run_sorter.i.ready),
         ]
         m.d.sync += inside.eq(inside + (entering & closing) - leaving)
         with m.If(entering):
