@@ -18,25 +18,27 @@ class ScratchMemory:
 
     Attributes:
         written: Bytes that were written, by address.
+        reads: Sink of the read requests.
         beats_read, beats_written: So far.
     """
 
     def __init__(self, bench: Bench, config: EngineConfig, *, base: int, size: int, **ways):
-        """`ways`: latency (64), stall ("never"), read and write (names of the streams' prefix)."""
+        """`ways`: latency (64), stall ("never"), read and write (the prefix of the streams' names,
+        "read_" and "write_"; or None, if there is no such client)."""
         self.latency = ways.get("latency", 64)
         stall = ways.get("stall", "never")
-        read, write = ways.get("read", "read"), ways.get("write", "write")
+        read, write = ways.get("read", "read_"), ways.get("write", "write_")
         self._bench, self._bytes = bench, config.bus_bytes
         self._range = range(base, base + size)
         self.written: dict[int, int] = {}
         self.beats_read = self.beats_written = 0
-        self._reads = self._writes = self._data_in = None
+        self.reads = self._writes = self._data_in = None
         if read is not None:
-            self._reads = bench.sink(f"{read}_request", RequestLayout(config), stall=stall)
-            self._data_out = bench.source(f"{read}_data", config.bus_bits, stall=stall)
+            self.reads = bench.sink(f"{read}request", RequestLayout(config), stall=stall)
+            self._data_out = bench.source(f"{read}data", config.bus_bits, stall=stall)
         if write is not None:
-            self._writes = bench.sink(f"{write}_request", RequestLayout(config), stall=stall)
-            self._data_in = bench.sink(f"{write}_data", WriteBeatLayout(config), stall=stall)
+            self._writes = bench.sink(f"{write}request", RequestLayout(config), stall=stall)
+            self._data_in = bench.sink(f"{write}data", WriteBeatLayout(config), stall=stall)
         self._asked, self._answers = 0, deque()
         self._to_write, self._stored, self._unanswered = deque(), 0, deque()
         self.requested = 0
@@ -46,6 +48,11 @@ class ScratchMemory:
     def pending(self) -> bool:
         """A write was asked for and not answered."""
         return bool(self._to_write or self._unanswered)
+
+    @property
+    def idle(self) -> bool:
+        """All that was asked for has been read."""
+        return not self._answers and self._data_out.idle
 
     def _place(self, address: int) -> int:
         assert address % self._bytes == 0, f"{address:#x} is not on a beat"
@@ -60,14 +67,14 @@ class ScratchMemory:
 
     def tick(self) -> None:
         now = self._bench.cycle
-        if self._reads is not None:
-            for address in self._beats(self._reads, self._asked):
+        if self.reads is not None:
+            for address in self._beats(self.reads, self._asked):
                 unanswered = [*self._to_write, *(place for _, place in self._unanswered)]
                 assert address not in unanswered, f"{address:#x} was read before it was answered"
                 assert address in self.written, f"{address:#x} was read before it was written"
                 self._answers.append((now + self.latency, self.written[address]))
                 self.beats_read += 1
-            self._asked = len(self._reads.items)
+            self._asked = len(self.reads.items)
             while self._answers and self._answers[0][0] <= now:
                 self._data_out.send(self._answers.popleft()[1])
         if self._writes is not None:
