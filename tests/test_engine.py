@@ -82,3 +82,30 @@ def test_dropped_lookups(simulator, tmp_path):
     trace.indices[[0, 4, 8]] = [-3, 1 << 40, 12]
     trace.indices[[1, 2, 10]] = 7
     check(trace, tmp_path, dim=6, simulator=simulator, rows=12, bounds="ignore", padding_idx=7)
+
+
+# Lookups around each number of runs and of merge passes: runs of 64 pairs, 4 at a time.
+LENGTHS = [64, 65, 129, 256, 257, 833]
+
+
+@pytest.mark.parametrize("lookups", LENGTHS)
+@pytest.mark.parametrize("simulator", SIMULATORS)
+def test_batches_of_many_runs(simulator, lookups, tmp_path):
+    lengths = [9] * (lookups // 9) + [lookups % 9]
+    trace = trace_of(lengths, 400, skew=1, seed=lookups)
+    check(trace, tmp_path, dim=3, simulator=simulator, rows=400)
+
+
+@pytest.mark.parametrize("stall", ["half", "bursts"])
+def test_many_runs_at_any_stall(stall, tmp_path):
+    trace = trace_of([7] * 60, 90, skew=2, seed=7, wide=True)
+    check(trace, tmp_path, dim=3, simulator="verilator", stall=stall, rows=90)
+
+
+@pytest.mark.parametrize("kept", [0, 1, 64, 65, 300])
+def test_many_runs_of_which_few_are_left(kept, tmp_path):
+    """Scratch space is what all lookups would need; the sorter sees the valid ones only."""
+    trace = trace_of([5] * 80, 50, skew=0, seed=kept)
+    trace.indices[kept:] = 7
+    trace.indices[:kept][trace.indices[:kept] == 7] = 8
+    check(trace, tmp_path, dim=2, simulator="verilator", rows=50, padding_idx=7)

@@ -23,12 +23,13 @@ from tests.test_engine import trace_of
 TINY = preset("tiny")
 ROWS = 9
 LENGTHS = (3, 1, 0, 5, 2)
+OUTPUTS = ("pooled", "coalesced", "cast_table", "unique_rows", "expanded")
 ZONE_BYTES = 1 << 16
 """Memory behind all buffers in which every access is answered with an error."""
 
 
-def workload(dataflow):
-    trace = trace_of(LENGTHS, ROWS, skew=1, seed=1, wide=True)
+def workload(dataflow, lengths=LENGTHS):
+    trace = trace_of(lengths, ROWS, skew=1, seed=1, wide=True)
     return prepare(trace, config=TINY, preset="tiny", dataflows=[dataflow], dim=6, rows=ROWS)
 
 
@@ -70,9 +71,9 @@ class Wrong(AxiDevice):
         return dataclasses.replace(run, outcomes=right[:1])
 
 
-def outcomes(dataflow, wrong, folder, simulator, *, faults=()):
+def outcomes(dataflow, wrong, folder, simulator, *, faults=(), lengths=LENGTHS):
     """Registers of each wrong command, after checks of what holds for all of them."""
-    work = workload(dataflow)
+    work = workload(dataflow, lengths)
     device = Wrong(
         wrong,
         simulator=simulator,
@@ -87,7 +88,7 @@ def outcomes(dataflow, wrong, folder, simulator, *, faults=()):
         before = dict(zip(names, (content for _, content in one.loads), strict=True))
         after = dict(zip(names, outcome.dumps, strict=True))
         for name, buffer in work.layout.buffers.items():
-            output = name in ("pooled", "coalesced", "cast_table", "unique_rows", "expanded")
+            output = name in OUTPUTS or name.startswith("scratch")
             rows = buffer.rows if output else 0
             stray = buffer.stray(before[name], after[name], rows=rows, row_bytes=buffer.row_bytes)
             assert stray is None, f"{name}: byte at {stray:#x}"
@@ -167,10 +168,27 @@ def test_memory_that_answers_with_errors(dataflow, simulator, tmp_path):
     work = workload(dataflow)
     zone = work.layout.memory_bytes
     beats = range(zone, zone + ZONE_BYTES, TINY.bus_bytes)
-    written = {"pooled", "coalesced", "cast_table", "unique_rows", "expanded"}
     names = list(work.layout.buffers)
     wrong = [command(work, dataflow, fields={name: zone}) for name in names]
     found = outcomes(dataflow, wrong, tmp_path, simulator, faults=tuple(beats))
     for name, (error, position) in zip(names, errors(found), strict=True):
-        assert error == (Error.WRITE if name in written else Error.READ), name
+        assert error == (Error.WRITE if name in OUTPUTS else Error.READ), name
         assert zone <= position < zone + ZONE_BYTES, name
+
+
+@pytest.mark.parametrize("dataflow", ["fused", "expand-coalesce"])
+def test_scratch_space_that_answers_with_errors(dataflow, tmp_path):
+    """In its first half, where runs are spilled, or in its second one, where they are merged."""
+    lengths = (50,) * 7  # six runs, four of which are merged at a time
+    work = workload(dataflow, lengths)
+    zone = work.layout.memory_bytes
+    half = 5 * 64 * 4  # bytes of five runs
+    faults = tuple(range(zone, zone + half, TINY.bus_bytes))
+    wrong = [
+        command(work, dataflow, fields={"scratch": zone}),
+        command(work, dataflow, fields={"scratch": zone - half}),
+    ]
+    found = outcomes(dataflow, wrong, tmp_path, "verilator", faults=faults, lengths=lengths)
+    assert [error for error, _ in errors(found)] == [Error.WRITE] * 2
+    assert all(zone <= position < zone + half for _, position in errors(found))
+    assert {Phase(r["ERROR_PHASE"]) for r in found} == {Phase.CAST}

@@ -144,6 +144,7 @@ class BatchSorter(wiring.Component):
         closing = pair.end | position.all()
         leaving = runs.o.valid & runs.o.ready & runs.o.payload.end
         m.d.comb += [
+            run_sorter.most.eq(self.lookups),
             run_sorter.i.payload.eq(pair),
             run_sorter.i.payload.end.eq(closing),
             run_sorter.i.valid.eq(self.i.valid),
