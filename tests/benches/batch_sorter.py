@@ -82,3 +82,13 @@ async def sorts_at_any_pace(dut, ways):
     for length in parameters()["stalled"]:
         await batches.sort(rng.choice(KINDS), length)
         await batches.sort(rng.choice(KINDS), length, lookups=length + rng.randrange(5))
+
+
+@cocotb.test
+async def sorts_anything(dut):
+    """Batches of any length, of stretches of all kinds."""
+    batches = Batches(dut, stall="bursts", latency=33)
+    await batches.bench.reset()
+    rng, longest = batches.bench.rng, max(parameters()["lengths"])
+    for _ in range(6):
+        await batches.sort("mixed", rng.randint(1, longest))

@@ -9,7 +9,8 @@ import numpy as np
 from castbag.rtl.config import EngineConfig
 
 KINDS = ("rising", "equal", "falling", "ties", "ends", "random")
-"""What a run's rows are like. `ends`: each is 0 or the largest that there is."""
+"""What a run's rows are like. `ends`: each is 0 or the largest that there is. Besides there are
+`hot`: nine in ten are the same; and `mixed`: stretches of all kinds."""
 
 
 def run_rows(rng: random.Random, kind: str, length: int, config: EngineConfig) -> list[int]:
@@ -24,6 +25,13 @@ def run_rows(rng: random.Random, kind: str, length: int, config: EngineConfig) -
             return list(range(most, most - length, -1))
         case "ties":
             return [rng.randrange(3) for _ in range(length)]
+        case "hot":
+            return [7 if rng.random() < 0.9 else rng.randint(0, most) for _ in range(length)]
+        case "mixed":
+            rows = []
+            while len(rows) < length:
+                rows += run_rows(rng, rng.choice(KINDS), rng.randint(1, 40), config)
+            return rows[:length]
         case "ends":
             return [rng.choice([0, most]) for _ in range(length)]
         case _:

@@ -18,7 +18,7 @@ class ScratchMemory:
 
     Attributes:
         written: Bytes that were written, by address.
-        reads: Sink of the read requests.
+        reads, writes: Sinks of the read requests, and of the beats that are written.
         beats_read, beats_written: So far.
     """
 
@@ -32,13 +32,13 @@ class ScratchMemory:
         self._range = range(base, base + size)
         self.written: dict[int, int] = {}
         self.beats_read = self.beats_written = 0
-        self.reads = self._writes = self._data_in = None
+        self.reads = self._writes = self.writes = None
         if read is not None:
             self.reads = bench.sink(f"{read}request", RequestLayout(config), stall=stall)
             self._data_out = bench.source(f"{read}data", config.bus_bits, stall=stall)
         if write is not None:
             self._writes = bench.sink(f"{write}request", RequestLayout(config), stall=stall)
-            self._data_in = bench.sink(f"{write}data", WriteBeatLayout(config), stall=stall)
+            self.writes = bench.sink(f"{write}data", WriteBeatLayout(config), stall=stall)
         self._asked, self._answers = 0, deque()
         self._to_write, self._stored, self._unanswered = deque(), 0, deque()
         self.requested = 0
@@ -80,8 +80,8 @@ class ScratchMemory:
         if self._writes is not None:
             self._to_write.extend(self._beats(self._writes, self.requested))
             self.requested = len(self._writes.items)
-            while self._to_write and self._stored < len(self._data_in.items):
-                beat = self._data_in.items[self._stored]
+            while self._to_write and self._stored < len(self.writes.items):
+                beat = self.writes.items[self._stored]
                 assert beat["strobe"] == (1 << self._bytes) - 1
                 place = self._to_write.popleft()
                 self.written[place] = beat["data"]
