@@ -167,7 +167,7 @@ class BatchSorter(wiring.Component):
         entry, head = queue.i.payload, queue.o.payload
         m.d.comb += [
             entry.spill.eq(spilling),
-            reader.stream.payload.eq(runs.o.payload),
+            reader.last_run.payload.eq(runs.o.payload),
             writer.i.payload.row.eq(head.pair.row),
             writer.i.payload.source.eq(head.pair.source),
             writer.i.valid.eq(queue.o.valid & head.spill),
@@ -187,8 +187,8 @@ class BatchSorter(wiring.Component):
                 entry.pair.source.eq(tree.winner.source),
                 entry.pair.end.eq(given + 1 == pairs),
                 queue.i.valid.eq(tree.valid),
-                reader.stream.valid.eq(runs.o.valid),
-                runs.o.ready.eq(reader.stream.ready),
+                reader.last_run.valid.eq(runs.o.valid),
+                runs.o.ready.eq(reader.last_run.ready),
             ]
         with m.If(self.start):
             m.d.sync += given.eq(0)

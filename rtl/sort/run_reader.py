@@ -4,6 +4,7 @@
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
+from amaranth.lib.data import View
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
@@ -39,12 +40,12 @@ class RunReader(wiring.Component):
 
     which are the memory's latency and 20 or so more.
 
-    The last way is not read from memory if `live`: its pairs come from a stream.
+    The last way is not read from memory if `live`: its pairs come from `last_run`.
 
     Members:
         ways: A run for each way, in order: none of its pairs, or whole chunks of them.
-        live: The last way is the stream; steady from reset to reset.
-        stream: Its pairs, sorted, the last one with `end`.
+        live: The last way is `last_run`; steady from reset to reset.
+        last_run: Its pairs, sorted, the last one with `end`.
         request, data: To a read port's client.
         asked: The way of which a pair is wanted, if `valid`; steady until `step`.
         ready: It can be had: the way has a pair, or has come to its end; or none is wanted.
@@ -54,13 +55,13 @@ class RunReader(wiring.Component):
 
     ways: stream.Interface
     live: Signal
-    stream: stream.Interface
+    last_run: stream.Interface
     request: stream.Interface
     data: stream.Interface
-    asked: data.View
+    asked: View
     ready: Signal
     step: Signal
-    item: data.View
+    item: View
 
     def __init__(self, config: EngineConfig):
         self.config = config
@@ -68,7 +69,7 @@ class RunReader(wiring.Component):
             {
                 "ways": In(stream.Signature(WayLayout(config))),
                 "live": In(1),
-                "stream": In(stream.Signature(SortPairLayout(config))),
+                "last_run": In(stream.Signature(SortPairLayout(config))),
                 "request": Out(stream.Signature(RequestLayout(config))),
                 "data": In(stream.Signature(config.bus_bits)),
                 "asked": In(PlaceLayout(config.merge_ways)),
@@ -192,11 +193,11 @@ class RunReader(wiring.Component):
         m.submodules.to_give = to_give = Memory(shape=count, depth=config.merge_ways, init=[])
         read, write = to_give.read_port(domain="comb"), to_give.write_port()
         unpacked, load = to_unpack.read_port(domain="comb"), buffer.read_port(domain="sync")
-        asked, left, pair = self.asked.child, read.data.pairs, self.stream.payload
+        asked, left, pair = self.asked.child, read.data.pairs, self.last_run.payload
         live = self.live & (asked == config.merge_ways - 1)
-        ended = Signal()  # the stream has
+        ended = Signal()  # the last run has
         empty = Mux(live, ended, read.data.none)
-        there = Mux(live, self.stream.valid, left[: len(unpacked.data)] != unpacked.data)
+        there = Mux(live, self.last_run.valid, left[: len(unpacked.data)] != unpacked.data)
         giving = self.step & self.asked.valid & ~empty
         from_buffer = giving & ~live
         chunk_given = left[: exact_log2(config.packing.chunk_pairs)] == 1
@@ -206,7 +207,7 @@ class RunReader(wiring.Component):
             read.addr.eq(asked),
             unpacked.addr.eq(asked),
             self.ready.eq(~self.asked.valid | (told & (empty | there))),
-            self.stream.ready.eq(giving & live),
+            self.last_run.ready.eq(giving & live),
             load.addr.eq(Cat(left[: exact_log2(config.way_pairs)], asked)),
             load.en.eq(self.step),
             write.en.eq(setting | from_buffer),
@@ -215,10 +216,12 @@ class RunReader(wiring.Component):
             write.data.none.eq(Mux(setting, self.ways.payload.pairs == 0, left == 1)),
         ]
         m.d.sync += [returning.eq(from_buffer & chunk_given), returned.eq(asked)]
-        with m.If(self.stream.valid & self.stream.ready):
+        with m.If(self.last_run.valid & self.last_run.ready):
             m.d.sync += ended.eq(pair.end)
 
-        looked_for = Signal(self.item.shape())  # what is known of it before the buffer is read
+        looked_for = Signal(
+            MergeItemLayout(config)
+        )  # what is known of it before the buffer is read
         streamed = Signal()
         with m.If(self.step):
             m.d.sync += [

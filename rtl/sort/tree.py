@@ -239,7 +239,10 @@ class MergeTree(wiring.Component):
         ]
 
         # The place of a way, while its pair is looked for, read, and stored.
-        places = [Signal(self.asked.shape(), name=f"asked_{k}") for k in range(PLACES - 1)]
+        places = [
+            Signal(PlaceLayout(self.config.merge_ways), name=f"asked_{k}")
+            for k in range(PLACES - 1)
+        ]
         with m.If(self.step):
             m.d.sync += [
                 after.eq(before)

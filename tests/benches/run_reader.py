@@ -90,7 +90,7 @@ class Reading:
         self.config = config = EngineConfig(**parameters()["config"])
         self.packed, self.bench = Packed(config), Bench(dut)
         self.ways = self.bench.source("ways", WayLayout(config))
-        self.stream = self.bench.source("stream", SortPairLayout(config), stall=idle)
+        self.stream = self.bench.source("last_run", SortPairLayout(config), stall=idle)
         self.memory = ScratchMemory(
             self.bench,
             config,
