@@ -77,10 +77,11 @@ class Merge(wiring.Component):
         a, b, merged = self.a.payload, self.b.payload, self.o.payload
         no_a = a.empty | self.a_done
         no_b = b.empty | self.b_done
+        less = self.less(b.row, a.row)
         from_a = Signal()
         last = Signal()
         m.d.comb += [
-            from_a.eq(no_b | (~no_a & ~self.less(b.row, a.row))),
+            from_a.eq(no_b | (~no_a & ~less)),
             last.eq(Mux(from_a, a.last & no_b, b.last & no_a)),
             merged.row.eq(Mux(from_a, a.row, b.row)),
             merged.source.eq(Mux(from_a, a.source, b.source)),
@@ -91,14 +92,22 @@ class Merge(wiring.Component):
         ]
 
         leaving = self.o.valid & self.o.ready
-        m.d.comb += [
-            self.a.ready.eq(leaving & Mux(from_a, ~a.last | no_b, b.last & no_a)),
-            self.b.ready.eq(leaving & Mux(from_a, a.last & no_b, ~b.last | no_a)),
-        ]
+        # The comparator is the last to know. What follows is made out for both cases, and kept: so
+        # that from there to what reads the queues' RAM it is one choice.
+        for port, moves in (
+            (self.a, lambda from_a: Mux(from_a, ~a.last | no_b, b.last & no_a)),
+            (self.b, lambda from_a: Mux(from_a, a.last & no_b, ~b.last | no_a)),
+        ):
+            if_less, if_not = Signal(attrs={"keep": True}), Signal(attrs={"keep": True})
+            m.d.comb += [
+                if_less.eq(leaving & moves(no_b)),
+                if_not.eq(leaving & moves(no_b | ~no_a)),
+                port.ready.eq(Mux(less, if_less, if_not)),
+            ]
         with m.If(leaving):
             m.d.sync += [
-                self.a_done.eq(~last & (self.a_done | (from_a & a.last))),
-                self.b_done.eq(~last & (self.b_done | (~from_a & b.last))),
+                self.a_done.eq(Mux(from_a, a.last & ~no_b, self.a_done & ~b.last)),
+                self.b_done.eq(Mux(from_a, self.b_done & ~a.last, b.last & ~no_a)),
             ]
         return m
 
