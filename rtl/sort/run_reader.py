@@ -113,12 +113,12 @@ class RunReader(wiring.Component):
                 over.eq(number.all()),
             ]
 
-        self._ask(m, tokens, chunks, setting, way)
+        self._ask(m, tokens, chunks, setting, way, told)
         self._unpack(m, chunks, buffer, to_unpack, setting, way)
         self._give(m, buffer, to_unpack, setting, way, told, returning, returned)
         return m
 
-    def _ask(self, m: Module, tokens: Queue, chunks: Queue, setting, way) -> None:
+    def _ask(self, m: Module, tokens: Queue, chunks: Queue, setting, way, told) -> None:
         """For every token the next chunk of its way, if there is one."""
         config, packing = self.config, self.config.packing
         chunk = exact_log2(packing.chunk_pairs)
@@ -134,7 +134,7 @@ class RunReader(wiring.Component):
         m.d.comb += [
             tokens.o.ready.eq(~held),
             read.addr.eq(tokens.o.payload),
-            self.request.valid.eq(wanted & chunks.i.ready & ~setting),
+            self.request.valid.eq(wanted & chunks.i.ready & told),
             self.request.payload.address.eq(run.address),
             self.request.payload.beats.eq(packing.chunk_beats),
             asking.eq(self.request.valid & self.request.ready),
@@ -172,7 +172,7 @@ class RunReader(wiring.Component):
         taking = unpacker.o.valid & unpacker.o.ready
         place = (read.data - item.number)[: exact_log2(config.way_pairs)]
         m.d.comb += [
-            unpacker.o.ready.eq(chunks.o.valid & ~setting),
+            unpacker.o.ready.eq(chunks.o.valid),
             read.addr.eq(current),
             store.en.eq(taking),
             store.addr.eq(Cat(place, current)),
@@ -201,8 +201,6 @@ class RunReader(wiring.Component):
         giving = self.step & self.asked.valid & ~empty
         from_buffer = giving & ~live
         chunk_given = left[: exact_log2(config.packing.chunk_pairs)] == 1
-        if config.packing.chunk_pairs == 1:
-            chunk_given = left != 0
         m.d.comb += [
             read.addr.eq(asked),
             unpacked.addr.eq(asked),

@@ -89,7 +89,7 @@ class Reading:
     def __init__(self, dut, *, stall="never", idle="never", bus="never", latency=9):
         self.config = config = EngineConfig(**parameters()["config"])
         self.packed, self.bench = Packed(config), Bench(dut)
-        self.ways = self.bench.source("ways", WayLayout(config))
+        self.ways = self.bench.source("ways", WayLayout(config), stall=idle)
         self.stream = self.bench.source("last_run", SortPairLayout(config), stall=idle)
         self.memory = ScratchMemory(
             self.bench,
