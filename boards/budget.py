@@ -45,7 +45,11 @@ from castbag.rtl.memory import (
 )
 from castbag.rtl.pairs import PairReader
 from castbag.rtl.reduce import Reducer
-from castbag.rtl.sorter import RunSorter
+from castbag.rtl.sort.batch_sorter import BatchSorter
+from castbag.rtl.sort.run_reader import RunReader
+from castbag.rtl.sort.run_sorter import RunSorter
+from castbag.rtl.sort.run_writer import RunWriter
+from castbag.rtl.sort.tree import MergeTree
 from castbag.rtl.update import SgdUpdate
 from castbag.rtl.writer import VectorWriter
 
@@ -60,7 +64,11 @@ UNITS: dict[str, Callable[[EngineConfig], wiring.Component]] = {
     "multiplier": lambda config: Multiplier(),
     "pairs": PairReader,
     "batch": BatchReader,
-    "sorter": RunSorter,
+    "run_sorter": RunSorter,
+    "run_writer": RunWriter,
+    "run_reader": RunReader,
+    "merge_tree": MergeTree,
+    "batch_sorter": BatchSorter,
     "caster": Caster,
     "cast_table": CastTableWriter,
     "cast_path": CastPath,
@@ -72,10 +80,10 @@ UNITS: dict[str, Callable[[EngineConfig], wiring.Component]] = {
     "update": SgdUpdate,
     "writer": VectorWriter,
     "read_port": lambda config: ReadPort(
-        config, clients=tuple(ReadClient(f"client{n}", beats=64, bursts=4) for n in range(6))
+        config, clients=tuple(ReadClient(f"client{n}", beats=64, bursts=4) for n in range(7))
     ),
     "write_port": lambda config: WritePort(
-        config, clients=tuple(WriteClient(f"client{n}", beats=64, bursts=4) for n in range(3))
+        config, clients=tuple(WriteClient(f"client{n}", beats=64, bursts=4) for n in range(4))
     ),
     "list_reader": ListReader,
     "list_writer": ListWriter,

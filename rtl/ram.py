@@ -12,9 +12,9 @@ A memory of `depth` words of `width` bits takes, in the mode that suits it best,
 from amaranth.hdl import Fragment
 
 from .config import EngineConfig
-from .merge import SubRunLayout
 from .queue import LUT_RAM_DEPTH
-from .sorter import RunSorter
+from .sort.merge import SubRunLayout
+from .sort.run_sorter import RunSorter
 
 MODES = ((512, 36), (1024, 18), (2048, 9), (4096, 4), (8192, 2), (16384, 1))
 """(words, bits of a word) that a DP16KD can be, with a port to write and one to read."""

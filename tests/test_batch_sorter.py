@@ -8,8 +8,8 @@ import pytest
 
 from castbag.rtl.config import preset
 from castbag.rtl.sort.batch_sorter import BatchSorter
+from castbag.rtl.sort.run_sorter import RunSorter
 from castbag.rtl.sort.tree import MergeTree
-from castbag.rtl.sorter import RunSorter
 from castbag.sim.bench import simulate
 
 TINY = replace(preset("tiny"), run_length=16, way_pairs=32, max_lookups=1 << 12)

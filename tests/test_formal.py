@@ -7,8 +7,8 @@ from amaranth.hdl import Module, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
-from castbag.rtl.merge import Merge
 from castbag.rtl.queue import Queue
+from castbag.rtl.sort.merge import Merge
 from tests.formal.merge import CONFIG, StableMerge
 from tests.formal.prove import ProofFailed, missing_tools, prove
 from tests.formal.queue import EveryItemLeaves

@@ -4,7 +4,7 @@
 
 import pytest
 
-from castbag.rtl.merge import Merge, MergeStage
+from castbag.rtl.sort.merge import Merge, MergeStage
 from castbag.sim.bench import simulate
 from castbag.sim.model import SIMULATORS
 from tests.benches.merge import CONFIG

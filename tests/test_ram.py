@@ -34,7 +34,8 @@ def test_a_memory(depth, width, count):
 
 def test_the_sorter_takes_what_synthesis_found():
     budget = json.loads(BUDGET.read_text())["units"]
-    assert sorter_block_rams(preset("base")) == budget["sorter"]["dp16kd"]
+    assert sorter_block_rams(preset("base")) == budget["run_sorter"]["dp16kd"]
+    assert way_block_rams(preset("base")) == budget["run_reader"]["dp16kd"]
 
 
 def test_ways_of_a_merge():

@@ -10,8 +10,8 @@ from amaranth.utils import exact_log2
 from ..config import EngineConfig
 from ..layouts import RequestLayout, SortPairLayout, WriteBeatLayout
 from ..queue import Queue
-from ..sorter import RunSorter
 from .run_reader import RunReader
+from .run_sorter import RunSorter
 from .run_writer import RunWriter
 from .tree import MergeTree
 

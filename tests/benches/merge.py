@@ -6,7 +6,7 @@ import cocotb
 import numpy as np
 
 from castbag.rtl.config import preset
-from castbag.rtl.merge import SubRunLayout
+from castbag.rtl.sort.merge import SubRunLayout
 from castbag.sim.bench import Bench
 
 from .runs import KINDS, run_rows

@@ -7,7 +7,7 @@ from dataclasses import replace
 from amaranth.hdl import Assert, Assume, Cat, Elaboratable, Module, Mux, Signal
 
 from castbag.rtl.config import preset
-from castbag.rtl.merge import Merge, SubRunLayout
+from castbag.rtl.sort.merge import Merge, SubRunLayout
 
 CONFIG = replace(preset("tiny"), index_bits=4, bag_bits=4, max_lookups=16)
 """Sixteen rows: enough for every order of those that meet in the cell."""

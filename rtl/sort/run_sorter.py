@@ -8,8 +8,8 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect
 
-from .config import EngineConfig
-from .layouts import SortPairLayout
+from ..config import EngineConfig
+from ..layouts import SortPairLayout
 from .merge import MergeStage
 
 

@@ -7,10 +7,10 @@ from dataclasses import asdict
 import pytest
 
 from castbag.rtl.config import preset
-from castbag.rtl.sorter import RunSorter
+from castbag.rtl.sort.run_sorter import RunSorter
 from castbag.sim.bench import simulate
 from castbag.sim.model import SIMULATORS
-from tests.benches.sorter import edges
+from tests.benches.run_sorter import edges
 
 TINY = preset("tiny")
 
@@ -19,7 +19,7 @@ TINY = preset("tiny")
 def test_sorts(simulator, tmp_path):
     simulate(
         RunSorter(TINY),
-        "tests.benches.sorter",
+        "tests.benches.run_sorter",
         simulator=simulator,
         folder=tmp_path,
         config=asdict(TINY),
@@ -44,7 +44,7 @@ def check_pace(config, cases, simulator, folder):
     sorter = RunSorter(config)
     simulate(
         sorter,
-        "tests.benches.sorter_pace",
+        "tests.benches.run_sorter_pace",
         simulator=simulator,
         folder=folder,
         config=asdict(config),

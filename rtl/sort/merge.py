@@ -12,8 +12,8 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from .config import EngineConfig
-from .queue import LUT_RAM_DEPTH, Queue
+from ..config import EngineConfig
+from ..queue import LUT_RAM_DEPTH, Queue
 
 LUT_RAM_WORDS = 16
 """A LUT RAM on ECP5: queues of up to so many words cost the same."""
