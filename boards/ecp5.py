@@ -90,7 +90,7 @@ def synthesise(unit, *, name: str, folder: Path, ports=None) -> Resources:
     script = [
         f"read_rtlil {name}.il",
         # Amaranth asks for "old data" where one address is read and written in one cycle, and
-        # yosys would add a bypass for it to every block RAM. What is read then no unit of ours uses.
+        # yosys would add a bypass for it to every block RAM. No unit uses what it reads then.
         "setparam -set COLLISION_X_MASK 1'b1 t:$memrd_v2 r:CLK_ENABLE=1 %i",
         f"synth_ecp5 -top {name} -json {name}.json",
         f"tee -q -o {name}.stat.json stat -json",
