@@ -72,7 +72,7 @@ class Runs:
     """How a batch is sorted that is longer than what is sorted on chip.
 
     It is cut into runs of `run_length` pairs. The last one, which may be shorter, stays on chip;
-    those before it are spilled to memory. While more than `merge_ways - 1` of them are there, a
+    those before it are spilled to memory. While more than `merge_ways` of them are there, a
     pass merges every `merge_ways` into one, and so reads and writes all of them; then the last
     merge has the rest and the one on chip. Spilled runs are whole: nothing is rounded to beats.
 
@@ -99,7 +99,7 @@ class Runs:
     def passes(self, pairs: int) -> int:
         """Times that all of them are read and written again, before the last merge."""
         passes, runs = 0, self.spilled(pairs)
-        while runs > self.merge_ways - 1:
+        while runs > self.merge_ways:
             passes, runs = passes + 1, -(-runs // self.merge_ways)
         return passes
 

@@ -92,7 +92,7 @@ def _header_lines() -> Iterator[str]:
     yield "                                             uint32_t merge_ways, uint32_t run_bytes)"
     yield "{"
     yield "    uint32_t runs = lookups ? (lookups - 1) / run_length : 0;"
-    yield "    return (uint64_t)runs * run_bytes * (runs > merge_ways - 1 ? 2 : 1);"
+    yield "    return (uint64_t)runs * run_bytes * (runs > merge_ways ? 2 : 1);"
     yield "}"
     yield ""
     yield "#endif"

@@ -16,7 +16,7 @@ Runs are read in chunks, each about as long as the longest burst; every run is w
 
 A batch of n lookups is sorted in runs of L = `run_length` pairs. The last one, which may be
 shorter, never leaves the chip; the `s = (n - 1) // L` runs before it are spilled to memory. While
-more than `merge_ways - 1` are there, `merge_ways` at a time are merged into one, from one half of
+more than `merge_ways` are there, `merge_ways` at a time are merged into one, from one half of
 the scratch space into the other; then the rest are merged with the last one, on their way on.
 """
 
@@ -117,7 +117,7 @@ class Packing:
     def merge_passes(self, lookups: int) -> int:
         """Times that all spilled runs are read and written again before they are few enough."""
         runs, passes = self.spilled_runs(lookups), 0
-        while runs > self.merge_ways - 1:
+        while runs > self.merge_ways:
             runs, passes = -(-runs // self.merge_ways), passes + 1
         return passes
 

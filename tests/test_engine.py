@@ -85,7 +85,7 @@ def test_dropped_lookups(simulator, tmp_path):
 
 
 # Lookups around each number of runs and of merge passes: runs of 64 pairs, 4 at a time.
-LENGTHS = [64, 65, 129, 256, 257, 833]
+LENGTHS = [64, 65, 129, 320, 321, 1100]
 
 
 @pytest.mark.parametrize("lookups", LENGTHS)

@@ -78,6 +78,6 @@ def test_c_puts_what_python_encodes(tmp_path, language):
     assert made == encode_descriptor(
         backward=1, dataflow=2, wide_offsets=1, lookups=0xFEDCBA98, table=0x123456789ABCDEF0
     )
-    # 0 and 1 lookups, 64 and 65, ...: the runs before the last one, from 4 on twice
-    runs = [0, 0, 0, 1, 1, 2, 2, 3, 3, 2 * 4, 2 * 4, 2 * 5]
+    # 0 and 1 lookups, 64 and 65, ...: the runs before the last one, from 5 on twice
+    runs = [0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 2 * 5]
     assert [int(word) for word in words[64:]] == [count << 31 for count in runs]

@@ -198,7 +198,7 @@ def spilling(lookups, *, dropped=0, **options):
 
 @pytest.mark.parametrize(
     ("lookups", "halves", "half"),
-    [(65, 1, 256), (128, 1, 256), (256, 1, 768), (257, 2, 1024), (320, 2, 1024), (321, 2, 1280)],
+    [(65, 1, 256), (128, 1, 256), (256, 1, 768), (257, 1, 1024), (320, 1, 1024), (321, 2, 1280)],
 )
 @pytest.mark.parametrize("dropped", [0, 1, 100])
 def test_more_lookups_than_a_run_have_scratch_space(lookups, halves, half, dropped):
@@ -229,10 +229,10 @@ def test_a_forward_pass_has_no_scratch_space():
     [
         # 2 runs of 3 are spilled, in 768 bytes
         *((256, 64, offset) for offset in (-1, 512, 767, 768)),
-        # 3 runs of 4, which need no pass: all of the second half is left alone
-        *((300, 100, offset) for offset in (768, 1023, 1024, 2047, 2048)),
-        # 4 runs of 9, and a pass that merges them into the second half
-        *((600, 300, offset) for offset in (1024, 2303, 2304 + 1024, 4607)),
+        # 3 runs of 5, which need no pass: all of the second half is left alone
+        *((330, 130, offset) for offset in (768, 1279, 1280, 2559, 2560)),
+        # 5 runs of 9, and a pass that merges them into the second half
+        *((600, 270, offset) for offset in (1280, 2303, 2304 + 1280, 4607)),
     ],
 )
 def test_a_write_beside_spilled_runs_is_found(lookups, dropped, offset):

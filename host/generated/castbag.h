@@ -133,7 +133,7 @@ static inline uint64_t castbag_scratch_bytes(uint32_t lookups, uint32_t run_leng
                                              uint32_t merge_ways, uint32_t run_bytes)
 {
     uint32_t runs = lookups ? (lookups - 1) / run_length : 0;
-    return (uint64_t)runs * run_bytes * (runs > merge_ways - 1 ? 2 : 1);
+    return (uint64_t)runs * run_bytes * (runs > merge_ways ? 2 : 1);
 }
 
 #endif

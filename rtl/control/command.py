@@ -236,7 +236,7 @@ class CommandReader(wiring.Component):
         before_last = (lookups - 1)[: len(lookups)]  # lookups before the last one
         whole = before_last[exact_log2(config.run_length) :]
         m.d.sync += runs.eq(Mux(lookups == 0, 0, whole))
-        return runs << runs[exact_log2(config.merge_ways) :].any()
+        return runs << (runs > config.merge_ways)
 
     def _judge_extents(
         self, m: Module, index, used, entries, pitch, address, limit, error, word

@@ -176,7 +176,7 @@ SCRATCH_SPACE = (
     "With L = `RUN_LENGTH`, K = `MERGE_WAYS`, R = `RUN_BYTES`, a command with `backward` over n",
     "lookups, dropped ones counted too, spills up to `s = (n - 1) / L` runs (in whole numbers; 0",
     "if n is 0). It needs `s * R` bytes of scratch space; twice that, a half to read and a half",
-    "to write, if `s > K - 1`. Other commands need none: `scratch_bytes` may be 0 then.",
+    "to write, if `s > K`. Other commands need none: `scratch_bytes` may be 0 then.",
 )
 """Lines of Markdown: how much scratch space a command needs."""
 

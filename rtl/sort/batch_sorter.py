@@ -10,20 +10,21 @@ from amaranth.utils import exact_log2
 from ..config import EngineConfig
 from ..layouts import RequestLayout, SortPairLayout, WriteBeatLayout
 from ..queue import Queue
+from .merge import Merge
 from .run_reader import RunReader
 from .run_sorter import RunSorter
-from .run_writer import RunWriter
+from .run_writer import RunPairLayout, RunWriter
 from .tree import MergeTree
 
 QUEUE_DEPTH = 16
-"""Sorted pairs that wait to be written, or to be taken."""
+"""Sorted pairs that wait to be written, or merged."""
 
 
-class QueuedPairLayout(data.StructLayout):
-    """A pair of a sorted run, and where that goes."""
+class MergedPairLayout(data.StructLayout):
+    """A pair of merged runs."""
 
     def __init__(self, config: EngineConfig):
-        super().__init__({"pair": SortPairLayout(config), "spill": 1})  # spill: to memory
+        super().__init__({"pair": RunPairLayout(config), "last": 1})  # last: of the last merge
 
 
 class BatchSorter(wiring.Component):
@@ -35,13 +36,15 @@ class BatchSorter(wiring.Component):
         row, source = row[order], source[order]
 
     Pairs are sorted in runs of `run_length`. The last run never leaves the chip; those before it
-    are spilled, `s` of them. While they are more than `merge_ways - 1` they are merged,
-    `merge_ways` at a time, and written again; then the rest and the last run are merged and leave::
+    are spilled, `s` of them. While they are more than `merge_ways` they are merged, `merge_ways` at
+    a time, and written again. The rest are merged, with each other and then with the last run, on
+    their way on::
 
-        i -> RunSorter -+-> queue -+-> RunWriter -> memory
-                        |          +-> o
-                        |   MergeTree -> queue ...
-                        +-> RunReader <- memory
+        i -> RunSorter -+-----------------------------------------+-> Merge -> o
+                        |                                         |
+                        +-> RunWriter -> memory -> RunReader -> MergeTree
+                              ^                                   |
+                              +---- as long as they are many -----+
 
     A pair a cycle enters, leaves, or passes a merge, whatever the rows are: for n pairs
 
@@ -105,7 +108,7 @@ class BatchSorter(wiring.Component):
         m.submodules.runs = runs = Queue(SortPairLayout(config), depth=QUEUE_DEPTH)
         connect(m, run_sorter.o, runs.i)
         m.submodules.writer = writer = RunWriter(config)
-        m.submodules.queue = queue = Queue(QueuedPairLayout(config), depth=QUEUE_DEPTH)
+        m.submodules.merged = merged = Queue(MergedPairLayout(config), depth=QUEUE_DEPTH)
         reader, tree = RunReader(config), MergeTree(config)
         m.submodules.reader = ResetInserter(begin)(reader)
         m.submodules.tree = ResetInserter(begin)(tree)
@@ -118,26 +121,27 @@ class BatchSorter(wiring.Component):
             reader.step.eq(tree.step),
             tree.ready.eq(reader.ready),
             tree.item.eq(reader.item),
+            merged.i.payload.pair.row.eq(tree.winner.row),
+            merged.i.payload.pair.source.eq(tree.winner.source),
+            merged.i.valid.eq(tree.valid),
         ]
-        m.d.sync += tree.room.eq(queue.level < QUEUE_DEPTH - 1)
+        m.d.sync += tree.room.eq(merged.level < QUEUE_DEPTH - 1)
 
-        left, alone = self._enter(m, run_sorter, runs)
-        spilling = Signal()  # the runs that leave the RunSorter, or the tree, go to memory
-        direct = Signal()  # pairs come from the RunSorter
-        self._leave(m, runs, reader, tree, queue, writer, direct, spilling, left)
-        self._passes(m, runs, reader, tree, queue, writer, begin, direct, spilling, alone)
+        alone = self._enter(m, run_sorter, runs)
+        spilled = self._count_spilled(m, runs, alone)
+        written = (merged.level == 0) & ~writer.busy & ~self.pending
+        final = self._passes(m, reader, tree, writer, begin, alone, spilled, written)
+        self._leave(m, runs, tree, merged, writer, alone, spilled, final)
         return m
 
     def _enter(self, m: Module, run_sorter: RunSorter, runs: Queue):
-        """Cuts the batch into runs. Gives the count of its pairs, and whether the run that leaves
-        the RunSorter is the batch's last.
+        """Cuts the batch into runs. Gives whether the run that leaves is the batch's last.
 
         A run leaves only when all of it has entered: so it is known by then.
         """
         length = self.config.run_length
         pair = self.i.payload
         position = Signal(range(length))  # of the entering pair in its run
-        pairs = Signal(self.config.lookup_bits)
         ended = Signal()  # the batch has entered
         inside = Signal(3)  # runs in the RunSorter that are whole
         entering = self.i.valid & self.i.ready
@@ -154,52 +158,65 @@ class BatchSorter(wiring.Component):
         with m.If(entering):
             m.d.sync += [
                 position.eq(Mux(closing, 0, position + 1)),
-                pairs.eq(pairs + 1),
                 ended.eq(pair.end),
             ]
         with m.If(self.start):
-            m.d.sync += [pairs.eq(0), ended.eq(0)]
-        return pairs, ended & (inside == 1)
+            m.d.sync += ended.eq(0)
+        return ended & (inside == 1)
 
-    def _leave(self, m, runs, reader, tree, queue, writer, direct, spilling, pairs) -> None:
-        """Sorted pairs go to the queue, and from there to memory or on."""
-        given = Signal.like(pairs)  # pairs that have gone on
-        entry, head = queue.i.payload, queue.o.payload
+    def _count_spilled(self, m: Module, runs: Queue, alone) -> Signal:
+        """Runs that have been handed over to be written, before any pass."""
+        length = exact_log2(self.config.run_length)
+        spilled = Signal(self.config.lookup_bits - length)
+        with m.If(self.start):
+            m.d.sync += spilled.eq(0)
+        with m.Elif(runs.o.valid & runs.o.ready & runs.o.payload.end & ~alone):
+            m.d.sync += spilled.eq(spilled + 1)
+        return spilled
+
+    def _leave(self, m, runs, tree, merged, writer, alone, spilled, final) -> None:
+        """Runs go to memory; the last one is merged with all that come back for the last time."""
+        m.submodules.last_merge = last_merge = Merge(self.config)
+        rest, last_run = last_merge.a, last_merge.b
+        single = alone & (spilled == 0)  # there is nothing to merge it with
+        run, pair = runs.o.payload, merged.o.payload.pair
         m.d.comb += [
-            entry.spill.eq(spilling),
-            reader.last_run.payload.eq(runs.o.payload),
-            writer.i.payload.row.eq(head.pair.row),
-            writer.i.payload.source.eq(head.pair.source),
-            writer.i.valid.eq(queue.o.valid & head.spill),
-            self.o.payload.eq(head.pair),
-            self.o.valid.eq(queue.o.valid & ~head.spill),
-            queue.o.ready.eq(Mux(head.spill, writer.i.ready, self.o.ready)),
+            writer.i.payload.row.eq(Mux(alone, pair.row, run.row)),
+            writer.i.payload.source.eq(Mux(alone, pair.source, run.source)),
+            writer.i.valid.eq(Mux(alone, merged.o.valid & ~final, runs.o.valid)),
+            rest.payload.row.eq(pair.row),
+            rest.payload.source.eq(pair.source),
+            rest.payload.empty.eq(single),
+            rest.payload.last.eq(single | merged.o.payload.last),
+            rest.valid.eq(single | (merged.o.valid & final)),
+            merged.o.ready.eq(Mux(final, rest.ready, writer.i.ready & alone)),
+            last_run.payload.row.eq(run.row),
+            last_run.payload.source.eq(run.source),
+            last_run.payload.last.eq(run.end),
+            last_run.payload.end.eq(run.end),
+            last_run.valid.eq(runs.o.valid & alone),
+            runs.o.ready.eq(Mux(alone, last_run.ready, writer.i.ready)),
+            self.o.payload.row.eq(last_merge.o.payload.row),
+            self.o.payload.source.eq(last_merge.o.payload.source),
+            self.o.payload.end.eq(last_merge.o.payload.end),
+            self.o.valid.eq(last_merge.o.valid),
+            last_merge.o.ready.eq(self.o.ready),
         ]
-        with m.If(direct):
-            m.d.comb += [
-                entry.pair.eq(runs.o.payload),
-                queue.i.valid.eq(runs.o.valid),
-                runs.o.ready.eq(queue.i.ready),
-            ]
-        with m.Else():
-            m.d.comb += [
-                entry.pair.row.eq(tree.winner.row),
-                entry.pair.source.eq(tree.winner.source),
-                entry.pair.end.eq(given + 1 == pairs),
-                queue.i.valid.eq(tree.valid),
-                reader.last_run.valid.eq(runs.o.valid),
-                runs.o.ready.eq(reader.last_run.ready),
-            ]
+        given = Signal(self.config.lookup_bits)  # pairs of the last merge
+        all_given = given + 1 == spilled << exact_log2(self.config.run_length)
+        m.d.comb += merged.i.payload.last.eq(all_given)
         with m.If(self.start):
             m.d.sync += given.eq(0)
-        with m.Elif(tree.valid & ~spilling):
+        with m.Elif(tree.valid & final):
             m.d.sync += given.eq(given + 1)
 
-    def _passes(self, m, runs, reader, tree, queue, writer, begin, direct, spilling, alone):
-        """Runs are formed, merged as often as need be, and merged for the last time."""
+    def _passes(self, m, reader, tree, writer, begin, alone, spilled, written) -> Signal:
+        """Once runs are formed they are merged, as often as need be, and for the last time.
+
+        Gives whether it is the last time.
+        """
         config, packing = self.config, self.config.packing
         length, ways = exact_log2(config.run_length), exact_log2(config.merge_ways)
-        spilled = Signal(config.lookup_bits - length)  # runs, before any pass
         count = Signal.like(spilled)  # runs that there are now
         run_pairs = Signal(config.lookup_bits + ways)  # of each but the last
         run_bytes = Signal(config.address_bits)
@@ -211,23 +228,15 @@ class BatchSorter(wiring.Component):
         final = Signal()
         run = reader.ways.payload
         m.d.sync += second.eq(self.scratch + self.half)
-        written = (queue.level == 0) & ~writer.busy & ~self.pending
-        none = final & way.all()  # the last way is the RunSorter's run
-        fits = left < run_pairs
         m.d.comb += [
-            reader.live.eq(final),
             run.address.eq(address),
-            run.pairs.eq(Mux(none, 0, Mux(fits, left, run_pairs))),
+            run.pairs.eq(Mux(left < run_pairs, left, run_pairs)),
             self.feeding.eq(final),
         ]
         m.d.comb += [writer.start.eq(self.start), writer.address.eq(self.scratch)]
         with m.FSM():
             with m.State("form runs"):
-                waiting = alone & (spilled != 0)
-                m.d.comb += [direct.eq(~waiting), spilling.eq(~alone)]
-                with m.If(runs.o.valid & runs.o.ready & runs.o.payload.end & spilling):
-                    m.d.sync += spilled.eq(spilled + 1)
-                with m.If(waiting):
+                with m.If(alone & (spilled != 0)):
                     m.next = "await spills"
             with m.State("await spills"):
                 m.d.sync += [
@@ -243,17 +252,17 @@ class BatchSorter(wiring.Component):
                     writer.address.eq(Mux(in_half, self.scratch, second)),
                 ]
                 m.d.sync += [
+                    final.eq(count <= config.merge_ways),
                     left.eq(spilled << length),
                     address.eq(Mux(in_half, second, self.scratch)),
                 ]
                 m.next = "begin merge"
             with m.State("begin merge"):
                 m.d.comb += begin.eq(1)
-                # Not sooner: what is left of the last merge would take pairs of the last run.
-                m.d.sync += [way.eq(0), final.eq(count < config.merge_ways)]
+                m.d.sync += way.eq(0)
                 m.next = "tell ways"
             with m.State("tell ways"):
-                m.d.comb += [reader.ways.valid.eq(1), spilling.eq(~final)]
+                m.d.comb += reader.ways.valid.eq(1)
                 with m.If(reader.ways.ready):
                     m.d.sync += [
                         way.eq(way + 1),
@@ -263,7 +272,6 @@ class BatchSorter(wiring.Component):
                     with m.If(way.all()):
                         m.next = "merge"
             with m.State("merge"):
-                m.d.comb += spilling.eq(~final)
                 with m.If(tree.over & ~final):
                     m.next = "begin merge"
                     with m.If(left == 0):
@@ -280,4 +288,5 @@ class BatchSorter(wiring.Component):
                     ]
                     m.next = "begin pass"
         with m.If(self.start):
-            m.d.sync += [spilled.eq(0), final.eq(0), in_half.eq(0)]
+            m.d.sync += [final.eq(0), in_half.eq(0)]
+        return final

@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
 from ..config import EngineConfig
-from ..layouts import RequestLayout, SortPairLayout
+from ..layouts import RequestLayout
 from ..queue import Queue
 from .run_writer import RunPairLayout
 from .tree import MergeItemLayout, PlaceLayout
@@ -40,12 +40,8 @@ class RunReader(wiring.Component):
 
     which are the memory's latency and 20 or so more.
 
-    The last way is not read from memory if `live`: its pairs come from `last_run`.
-
     Members:
         ways: A run for each way, in order: none of its pairs, or whole chunks of them.
-        live: The last way is `last_run`; steady from reset to reset.
-        last_run: Its pairs, sorted, the last one with `end`.
         request, data: To a read port's client.
         asked: The way of which a pair is wanted, if `valid`; steady until `step`.
         ready: It can be had: the way has a pair, or has come to its end; or none is wanted.
@@ -54,8 +50,6 @@ class RunReader(wiring.Component):
     """
 
     ways: stream.Interface
-    live: Signal
-    last_run: stream.Interface
     request: stream.Interface
     data: stream.Interface
     asked: View
@@ -68,8 +62,6 @@ class RunReader(wiring.Component):
         super().__init__(
             {
                 "ways": In(stream.Signature(WayLayout(config))),
-                "live": In(1),
-                "last_run": In(stream.Signature(SortPairLayout(config))),
                 "request": Out(stream.Signature(RequestLayout(config))),
                 "data": In(stream.Signature(config.bus_bits)),
                 "asked": In(PlaceLayout(config.merge_ways)),
@@ -193,46 +185,29 @@ class RunReader(wiring.Component):
         m.submodules.to_give = to_give = Memory(shape=count, depth=config.merge_ways, init=[])
         read, write = to_give.read_port(domain="comb"), to_give.write_port()
         unpacked, load = to_unpack.read_port(domain="comb"), buffer.read_port(domain="sync")
-        asked, left, pair = self.asked.child, read.data.pairs, self.last_run.payload
-        live = self.live & (asked == config.merge_ways - 1)
-        ended = Signal()  # the last run has
-        empty = Mux(live, ended, read.data.none)
-        there = Mux(live, self.last_run.valid, left[: len(unpacked.data)] != unpacked.data)
-        giving = self.step & self.asked.valid & ~empty
-        from_buffer = giving & ~live
+        asked, left, none = self.asked.child, read.data.pairs, read.data.none
+        there = left[: len(unpacked.data)] != unpacked.data
+        giving = self.step & self.asked.valid & ~none
         chunk_given = left[: exact_log2(config.packing.chunk_pairs)] == 1
         m.d.comb += [
             read.addr.eq(asked),
             unpacked.addr.eq(asked),
-            self.ready.eq(~self.asked.valid | (told & (empty | there))),
-            self.last_run.ready.eq(giving & live),
+            self.ready.eq(~self.asked.valid | (told & (none | there))),
             load.addr.eq(Cat(left[: exact_log2(config.way_pairs)], asked)),
             load.en.eq(self.step),
-            write.en.eq(setting | from_buffer),
+            write.en.eq(setting | giving),
             write.addr.eq(Mux(setting, way, asked)),
             write.data.pairs.eq(Mux(setting, self.ways.payload.pairs, left - 1)),
             write.data.none.eq(Mux(setting, self.ways.payload.pairs == 0, left == 1)),
         ]
-        m.d.sync += [returning.eq(from_buffer & chunk_given), returned.eq(asked)]
-        with m.If(self.last_run.valid & self.last_run.ready):
-            m.d.sync += ended.eq(pair.end)
+        m.d.sync += [returning.eq(giving & chunk_given), returned.eq(asked)]
 
-        looked_for = Signal(
-            MergeItemLayout(config)
-        )  # what is known of it before the buffer is read
-        streamed = Signal()
+        empty = Signal()  # what is read from the buffer means nothing
         with m.If(self.step):
             m.d.sync += [
-                looked_for.row.eq(pair.row),
-                looked_for.source.eq(pair.source),
-                looked_for.empty.eq(empty),
-                looked_for.filled.eq(1),
-                streamed.eq(live),
-                self.item.eq(looked_for),
+                empty.eq(none),
+                self.item.empty.eq(empty),
+                self.item.filled.eq(1),
+                self.item.row.eq(load.data.row),
+                self.item.source.eq(load.data.source),
             ]
-            with m.If(~streamed):
-                m.d.sync += [
-                    self.item.row.eq(load.data.row),
-                    self.item.source.eq(load.data.source),
-                ]
-        return

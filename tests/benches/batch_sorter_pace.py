@@ -24,7 +24,7 @@ def merges(config: EngineConfig, lookups: int) -> Iterator[list[list[int]]]:
     length, ways = config.run_length, config.merge_ways
     runs = [length] * ((lookups - 1) // length)
     last = lookups - sum(runs)
-    while len(runs) > ways - 1:
+    while len(runs) > ways:
         merged = [runs[k : k + ways] for k in range(0, len(runs), ways)]
         yield merged
         runs = [sum(group) for group in merged]

@@ -32,8 +32,9 @@ SCRATCH = [
     (2 * RUN, 1 * RUN_BYTES),
     (2 * RUN + 1, 2 * RUN_BYTES),
     (WAYS * RUN, 3 * RUN_BYTES),
-    (WAYS * RUN + 1, 2 * 4 * RUN_BYTES),  # more runs than are merged with the last: two halves
-    ((WAYS + 1) * RUN, 2 * 4 * RUN_BYTES),
+    (WAYS * RUN + 1, 4 * RUN_BYTES),
+    ((WAYS + 1) * RUN, 4 * RUN_BYTES),
+    ((WAYS + 1) * RUN + 1, 2 * 5 * RUN_BYTES),  # more than are merged at a time: two halves
     (CONFIG.max_lookups - RUN, 2 * 254 * RUN_BYTES),
     (CONFIG.max_lookups, 2 * 255 * RUN_BYTES),
 ]
@@ -125,7 +126,7 @@ def unused_bits(word: int) -> list[int]:
 def scratch_bytes(lookups: int) -> int:
     """What a command with a backward pass needs."""
     runs = max(0, -(-lookups // RUN) - 1)
-    return (2 if runs >= WAYS else 1) * runs * RUN_BYTES
+    return (2 if runs > WAYS else 1) * runs * RUN_BYTES
 
 
 def buffers(values: dict) -> dict[str, tuple[int, bool]]:
