@@ -5,6 +5,8 @@
 from dataclasses import asdict, replace
 
 import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
 
 from castbag.rtl.config import preset
 from castbag.rtl.sort.batch_sorter import BatchSorter
@@ -27,7 +29,7 @@ def edges(config) -> list[int]:
 @pytest.mark.parametrize(
     "simulator, config, lengths",
     [
-        ("icarus", TINY, [*edges(TINY), 257]),  # the last one takes two passes
+        ("icarus", TINY, [*edges(TINY), 273]),  # the last one takes two passes
         ("verilator", FEW_WAYS, edges(FEW_WAYS)),
     ],
 )
@@ -40,6 +42,33 @@ def test_batch_sorter(simulator, config, lengths, tmp_path):
         config=asdict(config),
         lengths=lengths,
         stalled=[0, 1, 17, 65, 81, 130],
+    )
+
+
+def rows():
+    """Rows of a batch: few different ones, or any; at and beside the smallest and the largest."""
+    most = 2**TINY.index_bits - 1
+    few = st.integers(0, 3)
+    ends = st.sampled_from([0, 1, most - 1, most])
+    return st.lists(few, max_size=300) | st.lists(ends | st.integers(0, most), max_size=300)
+
+
+@settings(
+    max_examples=3,
+    deadline=None,
+    phases=[Phase.generate],  # a simulation each: none to make an example smaller
+    suppress_health_check=list(HealthCheck),
+)
+@given(batches=st.lists(rows(), min_size=20, max_size=20))
+def test_sorts_what_hypothesis_draws(batches, tmp_path):
+    simulate(
+        BatchSorter(TINY),
+        "tests.benches.batch_sorter",
+        simulator="verilator",
+        folder=tmp_path,
+        testcase="sorts_what_is_given",
+        config=asdict(TINY),
+        batches=batches,
     )
 
 
