@@ -46,7 +46,9 @@ def test_what_an_operation_needs(op, dataflows, names):
         (4096, None),
         (4097, (1, 28672)),
         (16 * 4096, (1, 15 * 28672)),
-        (16 * 4096 + 1, (2, 16 * 28672)),
+        (16 * 4096 + 1, (1, 16 * 28672)),
+        (17 * 4096, (1, 16 * 28672)),
+        (17 * 4096 + 1, (2, 17 * 28672)),
     ],
 )
 def test_scratch_space_of_a_long_batch(lookups, shape):

@@ -14,7 +14,11 @@ from castbag.sim.bench import STALLS, Bench, parameters
 
 def config_of(bus_bits: int, burst_beats: int) -> EngineConfig:
     return dataclasses.replace(
-        preset("tiny"), bus_bits=bus_bits, burst_beats=burst_beats, vector_beats=512
+        preset("tiny"),
+        bus_bits=bus_bits,
+        burst_beats=burst_beats,
+        vector_beats=512,
+        way_pairs=128,
     )
 
 
