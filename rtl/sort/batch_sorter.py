@@ -127,21 +127,21 @@ class BatchSorter(wiring.Component):
         ]
         m.d.sync += tree.room.eq(merged.level < QUEUE_DEPTH - 1)
 
-        alone = self._enter(m, run_sorter, runs)
-        spilled = self._count_spilled(m, runs, alone)
+        alone, spilled = self._enter(m, run_sorter, runs)
         written = (merged.level == 0) & ~writer.busy & ~self.pending
         final = self._passes(m, reader, tree, writer, begin, alone, spilled, written)
         self._leave(m, runs, tree, merged, writer, alone, spilled, final)
         return m
 
     def _enter(self, m: Module, run_sorter: RunSorter, runs: Queue):
-        """Cuts the batch into runs. Gives whether the run that leaves is the batch's last.
+        """Cuts the batch into runs. Gives whether the run that leaves is the batch's last, and how
+        many have left before it, to be spilled.
 
         A run leaves only when all of it has entered: so it is known by then.
         """
-        length = self.config.run_length
+        length = exact_log2(self.config.run_length)
         pair = self.i.payload
-        position = Signal(range(length))  # of the entering pair in its run
+        position = Signal(length)  # of the entering pair in its run
         ended = Signal()  # the batch has entered
         inside = Signal(3)  # runs in the RunSorter that are whole
         entering = self.i.valid & self.i.ready
@@ -160,19 +160,13 @@ class BatchSorter(wiring.Component):
                 position.eq(Mux(closing, 0, position + 1)),
                 ended.eq(pair.end),
             ]
-        with m.If(self.start):
-            m.d.sync += ended.eq(0)
-        return ended & (inside == 1)
-
-    def _count_spilled(self, m: Module, runs: Queue, alone) -> Signal:
-        """Runs that have been handed over to be written, before any pass."""
-        length = exact_log2(self.config.run_length)
+        alone = ended & (inside == 1)
         spilled = Signal(self.config.lookup_bits - length)
         with m.If(self.start):
-            m.d.sync += spilled.eq(0)
-        with m.Elif(runs.o.valid & runs.o.ready & runs.o.payload.end & ~alone):
+            m.d.sync += [ended.eq(0), spilled.eq(0)]
+        with m.Elif(leaving & ~alone):
             m.d.sync += spilled.eq(spilled + 1)
-        return spilled
+        return alone, spilled
 
     def _leave(self, m, runs, tree, merged, writer, alone, spilled, final) -> None:
         """Runs go to memory; the last one is merged with all that come back for the last time."""
@@ -232,8 +226,9 @@ class BatchSorter(wiring.Component):
             run.address.eq(address),
             run.pairs.eq(Mux(left < run_pairs, left, run_pairs)),
             self.feeding.eq(final),
+            writer.start.eq(self.start),
+            writer.address.eq(self.scratch),
         ]
-        m.d.comb += [writer.start.eq(self.start), writer.address.eq(self.scratch)]
         with m.FSM():
             with m.State("form runs"):
                 with m.If(alone & (spilled != 0)):

@@ -191,7 +191,6 @@ class MergeTree(wiring.Component):
         self.config = config
         ways = config.merge_ways
         self.levels = [MergeLevel(config, nodes=2**depth) for depth in range(ways.bit_length() - 1)]
-        self._last_place = self.levels[-1].places - 1
         holes = 2 * sum(level.places for level in self.levels)
         self.latency = self.levels[-1].places + holes + 4
         super().__init__(
@@ -210,9 +209,9 @@ class MergeTree(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         clearing = Signal(init=1)
-        place = Signal(range(self._last_place + 1))
+        place = Signal(range(self.levels[-1].places))
         with m.If(clearing):
-            m.d.sync += [place.eq(place + 1), clearing.eq(place != self._last_place)]
+            m.d.sync += [place.eq(place + 1), clearing.eq(place != self.levels[-1].places - 1)]
         m.d.comb += self.step.eq(~clearing & self.room & self.ready)
 
         for depth, level in enumerate(self.levels):
@@ -244,10 +243,7 @@ class MergeTree(wiring.Component):
             for k in range(PLACES - 1)
         ]
         with m.If(self.step):
-            m.d.sync += [
-                after.eq(before)
-                for before, after in zip([bottom.ask, *places], places, strict=False)
-            ]
+            m.d.sync += [after.eq(before) for before, after in pairwise([bottom.ask, *places])]
         with m.If(clearing):
             m.d.sync += [one.valid.eq(0) for one in places]
         m.d.comb += [
