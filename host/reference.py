@@ -14,7 +14,10 @@ from pathlib import Path
 
 from castbag.rtl.control import map as control
 
-ENUMS = (control.Phase, control.Dataflow, control.Optimizer, control.Mode, control.Error)
+ENUMS = (
+    *(control.Phase, control.Dataflow, control.Optimizer, control.Mode),
+    *(control.Error, control.Awaited),
+)
 
 FOLDER = Path(__file__).parent / "generated"
 
@@ -131,6 +134,9 @@ def _page_lines() -> Iterator[str]:
     yield ""
     yield f"The window has {control.REGISTER_SPACE:#x} bytes; an unused offset reads 0."
     yield "`ro` is read-only, `rw` is read and written; a 1 written to a bit of `w1c` clears it."
+    yield f"Those from {control.COUNTER_BASE:#x} on count exactly, once a command has ended; the"
+    yield "upper half of one is that of when its lower half was last read. After a reset all `rw`"
+    yield f"registers are 0, but {_resets()}."
     yield ""
     yield "## Descriptor"
     yield ""
@@ -160,6 +166,10 @@ def _page_lines() -> Iterator[str]:
         for member in enum:
             text = meaning[member.name]
             yield f"| {member.value} | `{member.name}` | {text[:1].upper() + text[1:]} |"
+
+
+def _resets() -> str:
+    return ", ".join(f"`{e.name}`, {e.reset}" for e in control.REGISTERS if e.reset)
 
 
 def _rows(titles: str, rule: str) -> tuple[str, str]:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """CastPath: the part of the machine that runs beside the forward pass and makes it pay."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -40,6 +40,7 @@ class CastPath(wiring.Component):
         spill_request, spill_data, table_request, table_data, rows_request, rows_data: To three
             write clients.
         spill_pending, pending: The first, or one of the others, still awaits an answer.
+        valid, ready: Of the streams into sorter and caster, for counters.
     """
 
     command: data.View
@@ -66,6 +67,8 @@ class CastPath(wiring.Component):
     rows_data: stream.Interface
     spill_pending: Signal
     pending: Signal
+    valid: Signal
+    ready: Signal
 
     def __init__(self, config: EngineConfig):
         self.config = config
@@ -99,6 +102,8 @@ class CastPath(wiring.Component):
                 "rows_data": written,
                 "spill_pending": In(1),
                 "pending": In(1),
+                "valid": Out(2),
+                "ready": Out(2),
             }
         )
 
@@ -135,6 +140,8 @@ class CastPath(wiring.Component):
             sorter.i.payload.source.eq(Mux(copies, pair.ordinal, pair.bag)),
             sorter.i.payload.end.eq(pair.end),
             sorter.i.valid.eq(batch.o.valid),
+            self.valid.eq(Cat(sorter.i.valid, caster.i.valid)),
+            self.ready.eq(Cat(sorter.i.ready, caster.i.ready)),
             batch.o.ready.eq(sorter.i.ready),
             table.table_address.eq(command.cast_table),
             table.rows_address.eq(command.unique_rows),

@@ -4,7 +4,7 @@
 
 from enum import IntEnum
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -14,7 +14,14 @@ from .batch import BatchReader
 from .cast_path import CastPath
 from .config import EngineConfig
 from .control.command import CommandLayout
-from .control.map import DESCRIPTOR_WORDS, Dataflow, Error
+from .control.map import (
+    DESCRIPTOR_WORDS,
+    READ_CLIENTS,
+    UNITS,
+    WRITE_CLIENTS,
+    Dataflow,
+    Error,
+)
 from .gather_reduce import GatherReduce
 from .layouts import VectorWordLayout
 from .lookups import LookupSource, Origin
@@ -59,9 +66,9 @@ class Datapath(wiring.Component):
         cast_start, cast_done: Of the cast.
         words: The descriptor's words, for COMMAND.
         valid_lookups, dropped_lookups, unique_rows: Counts of the last batch.
-        read_beat, write_beat: Pulse: a beat of the main path has passed.
-        cast_read_beat, cast_write_beats: The same of the cast.
-        feed_read_beat: A beat of a run that is merged for the backward pass of `fused`.
+        read_beats, write_beats: Bit k: a beat of client k has passed (`map.READ_CLIENTS`, ...).
+        feeding: Runs that are read are merged for the backward pass of `fused`.
+        unit_valid, unit_ready: Bit k: of the stream into unit k (`map.UNITS`).
         fault, position, cast_fault: Code and place of the first fault; whether it was the cast's.
         halt: Start no burst any more.
         idle: All bursts have been answered.
@@ -86,11 +93,11 @@ class Datapath(wiring.Component):
                 "valid_lookups": Out(config.lookup_bits),
                 "dropped_lookups": Out(config.lookup_bits),
                 "unique_rows": Out(config.lookup_bits),
-                "read_beat": Out(1),
-                "write_beat": Out(1),
-                "cast_read_beat": Out(1),
-                "cast_write_beats": Out(2),
-                "feed_read_beat": Out(1),
+                "read_beats": Out(len(READ_CLIENTS)),
+                "write_beats": Out(len(WRITE_CLIENTS)),
+                "feeding": Out(1),
+                "unit_valid": Out(len(UNITS)),
+                "unit_ready": Out(len(UNITS)),
                 "fault": Out(Error),
                 "position": Out(64),
                 "cast_fault": Out(1),
@@ -114,11 +121,11 @@ class Datapath(wiring.Component):
     valid_lookups: Signal
     dropped_lookups: Signal
     unique_rows: Signal
-    read_beat: Signal
-    write_beat: Signal
-    cast_read_beat: Signal
-    cast_write_beats: Signal
-    feed_read_beat: Signal
+    read_beats: Signal
+    write_beats: Signal
+    feeding: Signal
+    unit_valid: Signal
+    unit_ready: Signal
     fault: Signal
     position: Signal
     cast_fault: Signal
@@ -174,9 +181,8 @@ class Datapath(wiring.Component):
             read.halt.eq(self.halt),
             write.halt.eq(self.halt),
             self.idle.eq(read.idle & write.idle),
-            self.read_beat.eq(read.beat[:4].any()),
-            self.write_beat.eq(write.beat[0]),
-            self.cast_write_beats.eq(write.beat[1:].any()),
+            self.read_beats.eq(read.beat),
+            self.write_beats.eq(write.beat),
         ]
         return read, write
 
@@ -203,8 +209,7 @@ class Datapath(wiring.Component):
             cast.start.eq(self.cast_start),
             cast.pending.eq(write.pending[1:3].any()),
             cast.spill_pending.eq(write.pending[3]),
-            self.feed_read_beat.eq(read.beat[6] & cast.feeding),
-            self.cast_read_beat.eq(read.beat[4:].any() & ~self.feed_read_beat),
+            self.feeding.eq(cast.feeding),
             self.cast_done.eq(cast.done),
         ]
         return cast
@@ -305,7 +310,10 @@ class Datapath(wiring.Component):
             connect(m, update.o, writer.i)
         with m.Else():
             connect(m, gather.o, writer.i)
+        inputs = (update.gradient, writer.i)
         m.d.comb += [
+            self.unit_valid.eq(Cat(gather.valid, (each.valid for each in inputs), cast.valid)),
+            self.unit_ready.eq(Cat(gather.ready, (each.ready for each in inputs), cast.ready)),
             self.trace.eq(gather.o.payload),
             self.trace_valid.eq(gather.o.valid & gather.o.ready & (activity == Activity.BACKWARD)),
         ]

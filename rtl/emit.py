@@ -31,7 +31,7 @@ def emit_engine(config: EngineConfig, *, trace: bool = False) -> str:
 
     `clk`, `rst`; `m_axi_*` to memory; `s_axil_*` for registers; `interrupt`. With `trace`, for
     benches, also `trace_valid`, `trace_target`, `trace_data`, `trace_end`: the words of
-    coalesced gradients as they leave the reduction.
+    coalesced gradients as they leave the reduction; `trace_active`, `trace_events`: see `Engine`.
     """
     top = Module()
     top.submodules.engine = engine = Engine(config)
@@ -52,6 +52,8 @@ def emit_engine(config: EngineConfig, *, trace: bool = False) -> str:
     port("interrupt", engine.interrupt, output=True)
     if trace:
         port("trace_valid", engine.trace_valid, output=True)
+        port("trace_active", engine.active, output=True)
+        port("trace_events", engine.events, output=True)
         for name in ("target", "data", "end"):
             port(f"trace_{name}", Value.cast(engine.trace[name]), output=True)
     text = to_verilog(top, name="castbag", ports=ports)

@@ -10,7 +10,7 @@ from .axi import AXI4LiteSignature, AXI4ReadSignature, AXI4WriteSignature
 from .config import EngineConfig
 from .control.command import CommandReader
 from .control.counters import Counters
-from .control.map import IDENTITY, VERSION, Error, Optimizer, Phase
+from .control.map import COUNTERS, IDENTITY, VERSION, Error, Optimizer, Phase
 from .control.registers import ADDRESS_BITS, RegisterFile
 from .control.sequencer import Sequencer
 from .datapath import Datapath
@@ -32,8 +32,9 @@ class Engine(wiring.Component):
         read, write: AXI4 manager.
         control: AXI4-Lite subordinate.
         interrupt: An enabled event is pending.
-        trace, trace_valid: Words of coalesced gradients as they leave the reduction, for
-            benches; leave it open elsewhere.
+        trace, trace_valid: Words of coalesced gradients as they leave the reduction; `active`: the
+            phases that run; `events`: what counts in this cycle, a bit for each counter of the
+            map. For benches; leave them open elsewhere.
     """
 
     read: wiring.PureInterface
@@ -42,6 +43,8 @@ class Engine(wiring.Component):
     interrupt: Signal
     trace: data.View
     trace_valid: Signal
+    active: Signal
+    events: Signal
 
     def __init__(self, config: EngineConfig):
         self.config = config
@@ -54,6 +57,8 @@ class Engine(wiring.Component):
                 "interrupt": Out(1),
                 "trace": Out(VectorWordLayout(config)),
                 "trace_valid": Out(1),
+                "active": Out(len(Phase)),
+                "events": Out(len(COUNTERS)),
             }
         )
 
@@ -94,16 +99,41 @@ class Engine(wiring.Component):
             counters.clear.eq(sequencer.command_start),
             counters.running.eq(sequencer.running),
             counters.active.eq(sequencer.active),
-            counters.read_beat.eq(datapath.read_beat),
-            counters.write_beat.eq(datapath.write_beat),
-            counters.cast_read_beat.eq(datapath.cast_read_beat),
-            counters.cast_write_beats.eq(datapath.cast_write_beats),
-            counters.feed_read_beat.eq(datapath.feed_read_beat),
+            counters.read_beats.eq(datapath.read_beats),
+            counters.write_beats.eq(datapath.write_beats),
+            counters.feeding.eq(datapath.feeding),
+            counters.valid.eq(datapath.unit_valid),
+            counters.ready.eq(datapath.unit_ready),
+            counters.ask.eq(registers.ask),
+            counters.index.eq(registers.index),
+            registers.count_valid.eq(counters.count_valid),
+            registers.count.eq(counters.count),
+            self.active.eq(sequencer.active),
+            self.events.eq(counters.events),
         ]
-        self._registers(m, registers, sequencer, datapath, counters)
+        self._watch(m, sequencer)
+        self._registers(m, registers, sequencer, datapath)
         return m
 
-    def _registers(self, m: Module, registers, sequencer, datapath, counters) -> None:
+    def _watch(self, m: Module, sequencer: Sequencer) -> None:
+        """What the watchdog sees: moves on the memory port, and what is awaited there."""
+        read, write = self.read, self.write
+        standing = [
+            (read.arvalid, read.arready),
+            (read.rvalid, read.rready),
+            (write.awvalid, write.awready),
+            (write.wvalid, write.wready),
+            (write.bvalid, write.bready),
+        ]
+        m.d.comb += [
+            sequencer.moved.eq(Cat(valid & ready for valid, ready in standing).any()),
+            # A port is ready for answers as long as it expects some.
+            sequencer.awaited.eq(
+                Cat(read.arvalid, read.rready, write.awvalid, write.wvalid, write.bready)
+            ),
+        ]
+
+    def _registers(self, m: Module, registers, sequencer, datapath) -> None:
         """What the registers show, and what they set."""
         config = self.config
         optimizers = sum(1 << Optimizer[name.upper()] for name in config.optimizers)
@@ -123,7 +153,7 @@ class Engine(wiring.Component):
             registers.RUN_LENGTH.eq(config.run_length),
             registers.MERGE_WAYS.eq(config.merge_ways),
             registers.RUN_BYTES.eq(config.packing.run_bytes),
-            registers.STATUS.eq(Cat(sequencer.busy, sequencer.error != Error.NONE)),
+            registers.STATUS.eq(Cat(sequencer.busy, sequencer.error != Error.NONE, sequencer.owed)),
             registers.IRQ.eq(pending),
             registers.HEAD.eq(sequencer.head),
             registers.ERROR.eq(sequencer.error),
@@ -132,15 +162,11 @@ class Engine(wiring.Component):
             registers.VALID_LOOKUPS.eq(datapath.valid_lookups),
             registers.DROPPED_LOOKUPS.eq(datapath.dropped_lookups),
             registers.UNIQUE_ROWS.eq(datapath.unique_rows),
-            registers.TOTAL_CYCLES.eq(counters.total),
             self.interrupt.eq((pending & registers.IRQ_ENABLE).any()),
             sequencer.run.eq(registers.CONTROL[0]),
             sequencer.ring_base.eq(registers.RING_BASE),
             sequencer.ring_last.eq(registers.RING_SIZE),
             sequencer.tail.eq(registers.TAIL),
             sequencer.acknowledge.eq(registers.ERROR_clear[0]),
+            sequencer.watchdog.eq(registers.WATCHDOG),
         ]
-        for phase in Phase:
-            for name in ("cycles", "read_beats", "write_beats"):
-                register = getattr(registers, f"{phase.name}_{name.upper()}")
-                m.d.comb += register.eq(getattr(counters, name)[phase])

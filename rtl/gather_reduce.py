@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """GatherReduce: the one path that serves the forward pass and the casted backward pass."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -38,6 +38,7 @@ class GatherReduce(wiring.Component):
         request, data: To a read client, or to any other store of vectors.
         closing: Targets, once their segment's last vector is requested.
         o: Words of sums.
+        valid, ready: Of the streams into the three units, for counters.
     """
 
     base: Signal
@@ -49,6 +50,8 @@ class GatherReduce(wiring.Component):
     data: stream.Interface
     closing: stream.Interface
     o: stream.Interface
+    valid: Signal
+    ready: Signal
 
     def __init__(self, config: EngineConfig):
         self.config = config
@@ -63,6 +66,8 @@ class GatherReduce(wiring.Component):
                 "data": In(stream.Signature(config.bus_bits)),
                 "closing": Out(stream.Signature(config.vector_index_bits)),
                 "o": Out(stream.Signature(VectorWordLayout(config))),
+                "valid": Out(3),
+                "ready": Out(3),
             }
         )
 
@@ -78,7 +83,10 @@ class GatherReduce(wiring.Component):
         connect(m, fetch.closing, flipped(self.closing))
         connect(m, fetch.o, reducer.i)
         connect(m, reducer.o, flipped(self.o))
+        inputs = (interleaver.i, fetch.data, reducer.i)
         m.d.comb += [
+            self.valid.eq(Cat(each.valid for each in inputs)),
+            self.ready.eq(Cat(each.ready for each in inputs)),
             interleaver.words.eq(self.words),
             interleaver.ordered.eq(self.ordered),
             fetch.base.eq(self.base),

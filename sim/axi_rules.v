@@ -6,8 +6,7 @@
 // `broken` is the rule's number, 0 for none, as named in castbag.sim.session; `address` that of
 // the burst, 0 where it is not known. `outside` is set once a burst goes beyond `bytes`, which
 // breaks no rule of the bus; `outside_address` is the first such burst's. Cleared by `clear`.
-// W is expected behind its address, as castbag's memory takes it, and at most OUTSTANDING bursts
-// of it.
+// W may come before its address; neither may be more than OUTSTANDING bursts ahead.
 module axi_rules #(
     parameter ADDRESS_BITS = 32,
     parameter DATA_BITS = 64,
@@ -74,26 +73,32 @@ module axi_rules #(
   wire [ADDRESS_BITS+13:0] aw = {awaddr, awlen, awsize, awburst, awid};
   wire [DATA_BITS+DATA_BITS/8:0] w = {wdata, wstrb, wlast};
 
-  // Lengths of write bursts whose data are still to come.
+  // Write bursts by their addresses, and by their data: the oldest of both are compared.
   reg [7:0] lengths [0:OUTSTANDING-1];
   reg [63:0] starts [0:OUTSTANDING-1];
-  reg [31:0] addressed, finished;
-  reg [7:0] beat;
-  wire [31:0] newest = addressed % OUTSTANDING, oldest = finished % OUTSTANDING;
+  reg [31:0] beats [0:OUTSTANDING-1];
+  reg [31:0] addressed, finished, compared;
+  reg [31:0] beat;
+  wire [31:0] next_address = addressed % OUTSTANDING, next_data = finished % OUTSTANDING;
+  wire [31:0] oldest = compared % OUTSTANDING;
 
   always @(posedge clk) begin
     if (arvalid && arready) check(1, araddr, arlen, arsize, arburst);
     if (awvalid && awready) begin
       check(4, awaddr, awlen, awsize, awburst);
-      lengths[newest] <= awlen;
-      starts[newest] <= awaddr;
+      lengths[next_address] <= awlen;
+      starts[next_address] <= awaddr;
       addressed <= addressed + 1;
     end
     if (wvalid && wready) begin
       beat <= wlast ? 0 : beat + 1;
       finished <= finished + wlast;
-      if (wlast != (beat == lengths[oldest])) breaks(7, starts[oldest]);
+      beats[next_data] <= beat;
     end
+    if (compared != addressed && compared != finished) begin
+      if (lengths[oldest] != beats[oldest]) breaks(7, starts[oldest]);
+      compared <= compared + 1;
+    end else if (compared != addressed && beat > lengths[oldest]) breaks(7, starts[oldest]);
 
     if (ar_refused && !(arvalid && ar == ar_stood)) breaks(3, ar_stood[ADDRESS_BITS+13:14]);
     if (aw_refused && !(awvalid && aw == aw_stood)) breaks(6, aw_stood[ADDRESS_BITS+13:14]);
@@ -113,6 +118,7 @@ module axi_rules #(
       w_refused <= 0;
       addressed <= 0;
       finished <= 0;
+      compared <= 0;
       beat <= 0;
     end
   end

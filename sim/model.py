@@ -102,7 +102,7 @@ class Model:
 
     Attributes:
         top: Name of the top module.
-        sources: (file name, text) of each Verilog source.
+        sources: (file name, text) of each Verilog source, and of what they include (`*.vh`).
         simulator: One of `SIMULATORS`.
         ports: Names of the top's ports: all that a bench can see.
         constants: (name, value) of the top's Verilog parameters, where not their defaults.
@@ -183,7 +183,9 @@ class Model:
         command += ["--timing", "-O3"] if self.fast else ["--no-timing"]
         command += ["--trace-fst"] if self.waves else []
         command += [cocotb.share_dir / "lib" / "verilator" / "verilator.cpp", "public.vlt"]
-        command += [name for name, _ in self.sources]
+        command += [
+            name for name, _ in self.sources if name.endswith(".v")
+        ]  # not what they include
         environment = {
             **os.environ,
             "VERILATOR_ROOT": str(root),
@@ -231,7 +233,7 @@ class Model:
         for name, text in self.sources:
             started = starter.sub(r"reg \1 ; initial \1 <= 0;", text)
             (folder / name).write_text(constant.sub(r"initial\1", started))
-            names.append(name)
+            names += [name] if name.endswith(".v") else []
         command = [program, "-g2012", "-s", self.top, "-o", "sim.vvp"]
         command += [f"-P{self.top}.{name}={value}" for name, value in self.constants]
         if self.waves:

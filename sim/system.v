@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: castbag contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// A whole simulated device: clock, engine, memory, the watch on the bus between them, and the
-// record of what passes the engine's trace port.
+// A whole simulated device: clock, engine, memory, what can go wrong between them, the watch on
+// the bus, and the records of what passes.
 //
 // Nothing here is driven once a cycle from outside: castbag.sim.session loads memory by the back
 // door, writes registers, and sleeps until `interrupt` or `broken`. Inputs are to change on the
@@ -12,7 +12,8 @@ module system #(
     parameter DATA_BITS = 64,
     parameter INDEX_BITS = 16,  // of the trace port's target
     parameter SIZE_BITS = 16,
-    parameter LATENCY = 64
+    parameter PHASES = 5,
+    parameter EVENTS = 48
 ) (
     output reg clk,
     input rst,
@@ -21,9 +22,9 @@ module system #(
 
     // On the rising edge of `backdoor`: 0 fills memory with noise; 1 loads `backdoor_words` from
     // word `backdoor_first` on, out of the file load_<backdoor_file>.bin; 2 dumps them to
-    // dump_<backdoor_file>.bin.
+    // dump_<backdoor_file>.bin; 3 allocates them, 4 forgets all that was allocated.
     input backdoor,
-    input [1:0] backdoor_action,
+    input [2:0] backdoor_action,
     input [31:0] backdoor_file,
     input [31:0] backdoor_first,
     input [31:0] backdoor_words,
@@ -31,15 +32,30 @@ module system #(
     // Counted since time 0.
     output [63:0] beats_read,
     output [63:0] beats_written,
-    output reg [31:0] traced,  // records in trace.bin: data, then target, then end, 32 bits each
+    output [31:0] traced,  // records of trace.bin
+    output [31:0] sampled,  // of samples.bin
+    output [31:0] requested,  // of requests.bin
+    input record,  // write the latter
+
+    // See faults.v.
+    input [14:0] stalls,
+    input [1:0] order,
+    input [15:0] late,
+    input [1:0] fault,
+    input [31:0] fault_at,
+    input [1:0] fault_response,
+    input mute,
+    input arm,
 
     output [3:0] broken,
     output [63:0] broken_address,
+    output [7:0] dram_broken,
+    output [63:0] dram_broken_clock,
     output outside,
     output [63:0] outside_address,
     input outside_clear,
 
-    input [8:0] s_axil_awaddr,
+    input [9:0] s_axil_awaddr,
     input s_axil_awvalid,
     output s_axil_awready,
     input [31:0] s_axil_wdata,
@@ -48,7 +64,7 @@ module system #(
     output [1:0] s_axil_bresp,
     output s_axil_bvalid,
     input s_axil_bready,
-    input [8:0] s_axil_araddr,
+    input [9:0] s_axil_araddr,
     input s_axil_arvalid,
     output s_axil_arready,
     output [31:0] s_axil_rdata,
@@ -69,7 +85,14 @@ module system #(
   wire [DATA_BITS-1:0] rdata, wdata;
   wire [DATA_BITS/8-1:0] wstrb;
 
+  // Handshakes on the memory's side of faults.v.
+  wire m_arvalid, m_arready, m_rvalid, m_rready, m_awvalid, m_awready;
+  wire m_wvalid, m_wready, m_bvalid, m_bready;
+  wire [1:0] m_rresp, m_bresp;
+
   wire trace_valid, trace_end;
+  wire [PHASES-1:0] trace_active;
+  wire [EVENTS-1:0] trace_events;
   wire [INDEX_BITS-1:0] trace_target;
   wire [DATA_BITS-1:0] trace_data;
 
@@ -94,25 +117,39 @@ module system #(
       .m_axi_wvalid(wvalid), .m_axi_wready(wready), .m_axi_bid(bid), .m_axi_bresp(bresp),
       .m_axi_bvalid(bvalid), .m_axi_bready(bready),
       .trace_valid(trace_valid), .trace_target(trace_target), .trace_data(trace_data),
-      .trace_end(trace_end)
+      .trace_end(trace_end), .trace_active(trace_active), .trace_events(trace_events)
+  );
+
+  faults #(
+      .ADDRESS_BITS(ADDRESS_BITS), .DATA_BITS(DATA_BITS)
+  ) faults (
+      .clk(clk), .rst(rst), .stalls(stalls), .order(order), .late(late), .fault(fault),
+      .fault_at(fault_at), .fault_response(fault_response), .mute(mute), .arm(arm),
+      .arvalid(arvalid), .arready(arready), .rvalid(rvalid), .rready(rready), .rresp(rresp),
+      .awvalid(awvalid), .awready(awready), .wvalid(wvalid), .wready(wready), .wlast(wlast),
+      .bvalid(bvalid), .bready(bready), .bresp(bresp),
+      .m_arvalid(m_arvalid), .m_arready(m_arready), .m_rvalid(m_rvalid), .m_rready(m_rready),
+      .m_rresp(m_rresp), .m_awvalid(m_awvalid), .m_awready(m_awready), .m_wvalid(m_wvalid),
+      .m_wready(m_wready), .m_bvalid(m_bvalid), .m_bready(m_bready), .m_bresp(m_bresp)
   );
 
   memory #(
-      .ADDRESS_BITS(ADDRESS_BITS), .DATA_BITS(DATA_BITS), .SIZE_BITS(SIZE_BITS), .LATENCY(LATENCY)
+      .ADDRESS_BITS(ADDRESS_BITS), .DATA_BITS(DATA_BITS), .SIZE_BITS(SIZE_BITS)
   ) memory (
-      .clk(clk), .rst(rst), .bytes(memory_bytes),
+      .clk(clk), .rst(rst), .bytes(memory_bytes), .haste(8'd0),
       .beats_read(beats_read), .beats_written(beats_written),
+      .broken(dram_broken), .broken_clock(dram_broken_clock),
       .s_axi_arid(arid), .s_axi_araddr(araddr), .s_axi_arlen(arlen), .s_axi_arsize(arsize),
       .s_axi_arburst(arburst), .s_axi_arlock(arlock), .s_axi_arcache(arcache),
-      .s_axi_arprot(arprot), .s_axi_arqos(arqos), .s_axi_arvalid(arvalid),
-      .s_axi_arready(arready), .s_axi_rid(rid), .s_axi_rdata(rdata), .s_axi_rresp(rresp),
-      .s_axi_rlast(rlast), .s_axi_rvalid(rvalid), .s_axi_rready(rready),
+      .s_axi_arprot(arprot), .s_axi_arqos(arqos), .s_axi_arvalid(m_arvalid),
+      .s_axi_arready(m_arready), .s_axi_rid(rid), .s_axi_rdata(rdata), .s_axi_rresp(m_rresp),
+      .s_axi_rlast(rlast), .s_axi_rvalid(m_rvalid), .s_axi_rready(m_rready),
       .s_axi_awid(awid), .s_axi_awaddr(awaddr), .s_axi_awlen(awlen), .s_axi_awsize(awsize),
       .s_axi_awburst(awburst), .s_axi_awlock(awlock), .s_axi_awcache(awcache),
-      .s_axi_awprot(awprot), .s_axi_awqos(awqos), .s_axi_awvalid(awvalid),
-      .s_axi_awready(awready), .s_axi_wdata(wdata), .s_axi_wstrb(wstrb), .s_axi_wlast(wlast),
-      .s_axi_wvalid(wvalid), .s_axi_wready(wready), .s_axi_bid(bid), .s_axi_bresp(bresp),
-      .s_axi_bvalid(bvalid), .s_axi_bready(bready)
+      .s_axi_awprot(awprot), .s_axi_awqos(awqos), .s_axi_awvalid(m_awvalid),
+      .s_axi_awready(m_awready), .s_axi_wdata(wdata), .s_axi_wstrb(wstrb), .s_axi_wlast(wlast),
+      .s_axi_wvalid(m_wvalid), .s_axi_wready(m_wready), .s_axi_bid(bid), .s_axi_bresp(m_bresp),
+      .s_axi_bvalid(m_bvalid), .s_axi_bready(m_bready)
   );
 
   axi_rules #(
@@ -128,29 +165,32 @@ module system #(
       .wdata(wdata), .wstrb(wstrb), .wlast(wlast), .wvalid(wvalid), .wready(wready)
   );
 
+  records #(
+      .ADDRESS_BITS(ADDRESS_BITS), .DATA_BITS(DATA_BITS), .INDEX_BITS(INDEX_BITS),
+      .PHASES(PHASES), .EVENTS(EVENTS)
+  ) records (
+      .clk(clk), .rst(rst), .active(trace_active), .events(trace_events),
+      .trace_valid(trace_valid), .trace_target(trace_target), .trace_data(trace_data),
+      .trace_end(trace_end), .record(record),
+      .araddr(araddr), .arlen(arlen), .arvalid(arvalid), .arready(arready), .rvalid(rvalid),
+      .rready(rready), .awaddr(awaddr), .awlen(awlen), .awvalid(awvalid), .awready(awready),
+      .wvalid(wvalid), .wready(wready), .dram(memory.dram_counts),
+      .traced(traced), .sampled(sampled), .requested(requested)
+  );
+
   reg [8*32-1:0] name;
   always @(posedge backdoor)
     case (backdoor_action)
-      0: memory.fill;
+      0: memory.storage.fill(memory_bytes);
       1: begin
         $sformat(name, "load_%0d.bin", backdoor_file);
-        memory.load(name, backdoor_first, backdoor_words);
+        memory.storage.load(name, backdoor_first, backdoor_words);
       end
       2: begin
         $sformat(name, "dump_%0d.bin", backdoor_file);
-        memory.dump(name, backdoor_first, backdoor_words);
+        memory.storage.dump(name, backdoor_first, backdoor_words);
       end
+      3: memory.storage.allocate(backdoor_first, backdoor_words);
+      default: memory.storage.regions = 0;
     endcase
-
-  integer trace;
-  wire [31:0] end_word = trace_end, target_word = trace_target;
-  initial begin
-    traced = 0;
-    trace = $fopen("trace.bin", "wb");
-  end
-  always @(posedge clk)
-    if (!rst && trace_valid) begin
-      $fwrite(trace, "%u", {end_word, target_word, trace_data});
-      traced <= traced + 1;
-    end
 endmodule

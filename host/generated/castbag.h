@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 #define CASTBAG_IDENTITY_VALUE 0x43424147 /* What IDENTITY reads */
-#define CASTBAG_VERSION_VALUE 0x00010001 /* What VERSION reads */
-#define CASTBAG_REGISTER_SPACE 0x200 /* Bytes of the window */
+#define CASTBAG_VERSION_VALUE 0x00020000 /* What VERSION reads */
+#define CASTBAG_REGISTER_SPACE 0x400 /* Bytes of the window */
 #define CASTBAG_DESCRIPTOR_BYTES 256 /* Pitch of the ring */
 #define CASTBAG_DESCRIPTOR_WORDS 38 /* Words that are read */
 
@@ -25,38 +25,71 @@
 #define CASTBAG_REG_MAX_DIM 0x01c /* ro: Most elements of a row */
 #define CASTBAG_REG_OPTIMIZERS 0x020 /* ro: Bit k: optimizer k is built in */
 #define CASTBAG_REG_CONTROL 0x024 /* rw: Bit 0: run; commands are taken from the ring while it is 1 */
-#define CASTBAG_REG_STATUS 0x028 /* ro: Bit 0: busy; bit 1: stopped by an error, see ERROR */
+#define CASTBAG_REG_STATUS 0x028 /* ro: Bit 0: busy; bit 1: stopped by an error, see ERROR; bit 2: memory still owes answers */
 #define CASTBAG_REG_IRQ_ENABLE 0x02c /* rw: Bit 0: command done; bit 1: command failed */
 #define CASTBAG_REG_IRQ 0x030 /* w1c: Same bits: events since they were last cleared */
 #define CASTBAG_REG_RING_BASE 0x034 /* rw, wide: Byte address of the descriptor ring */
 #define CASTBAG_REG_RING_SIZE 0x03c /* rw: Descriptors in the ring, less one: 0 to 65535 */
 #define CASTBAG_REG_TAIL 0x040 /* rw: Slot after the last descriptor that the host has written */
 #define CASTBAG_REG_HEAD 0x044 /* ro: Slot of the next descriptor to be taken */
-#define CASTBAG_REG_ERROR 0x048 /* w1c: Code of the error that stopped the ring; a write of 1 resumes */
+#define CASTBAG_REG_ERROR 0x048 /* w1c: Code of the error that stopped the ring; a write of 1 resumes, once memory has answered */
 #define CASTBAG_REG_ERROR_POSITION 0x04c /* ro, wide: Where: a word, lookup, bag or address */
 #define CASTBAG_REG_ERROR_PHASE 0x054 /* ro: The phase that it happened in; 0 too while a descriptor is read */
 #define CASTBAG_REG_VALID_LOOKUPS 0x058 /* ro: Lookups of the last command that took part */
 #define CASTBAG_REG_DROPPED_LOOKUPS 0x05c /* ro: Its lookups dropped: out of bounds or padding */
 #define CASTBAG_REG_UNIQUE_ROWS 0x060 /* ro: Its distinct rows */
-#define CASTBAG_REG_TOTAL_CYCLES 0x064 /* ro, wide: Its cycles, from launch to last answer */
 #define CASTBAG_REG_RUN_LENGTH 0x06c /* ro: L: more lookups are sorted in runs of L, through memory */
 #define CASTBAG_REG_MERGE_WAYS 0x070 /* ro: K: runs that are merged at a time */
 #define CASTBAG_REG_RUN_BYTES 0x074 /* ro: R: bytes of a spilled run */
-#define CASTBAG_REG_FORWARD_CYCLES 0x080 /* ro, wide: Cycles of its forward phase */
-#define CASTBAG_REG_FORWARD_READ_BEATS 0x088 /* ro, wide: Beats that its forward phase read */
-#define CASTBAG_REG_FORWARD_WRITE_BEATS 0x090 /* ro, wide: Beats that its forward phase wrote */
-#define CASTBAG_REG_CAST_CYCLES 0x0a0 /* ro, wide: Cycles of its cast phase */
-#define CASTBAG_REG_CAST_READ_BEATS 0x0a8 /* ro, wide: Beats that its cast phase read */
-#define CASTBAG_REG_CAST_WRITE_BEATS 0x0b0 /* ro, wide: Beats that its cast phase wrote */
-#define CASTBAG_REG_EXPAND_CYCLES 0x0c0 /* ro, wide: Cycles of its expand phase */
-#define CASTBAG_REG_EXPAND_READ_BEATS 0x0c8 /* ro, wide: Beats that its expand phase read */
-#define CASTBAG_REG_EXPAND_WRITE_BEATS 0x0d0 /* ro, wide: Beats that its expand phase wrote */
-#define CASTBAG_REG_BACKWARD_CYCLES 0x0e0 /* ro, wide: Cycles of its backward phase */
-#define CASTBAG_REG_BACKWARD_READ_BEATS 0x0e8 /* ro, wide: Beats that its backward phase read */
-#define CASTBAG_REG_BACKWARD_WRITE_BEATS 0x0f0 /* ro, wide: Beats that its backward phase wrote */
-#define CASTBAG_REG_UPDATE_CYCLES 0x100 /* ro, wide: Cycles of its update phase */
-#define CASTBAG_REG_UPDATE_READ_BEATS 0x108 /* ro, wide: Beats that its update phase read */
-#define CASTBAG_REG_UPDATE_WRITE_BEATS 0x110 /* ro, wide: Beats that its update phase wrote */
+#define CASTBAG_REG_WATCHDOG 0x078 /* rw: A command in which nothing moves for so many cycles is broken off; 0: never */
+#define CASTBAG_REG_TOTAL_CYCLES 0x200 /* ro, wide: Cycles of the last command, from launch to last answer */
+#define CASTBAG_REG_FORWARD_CYCLES 0x208 /* ro, wide: Cycles of its forward phase */
+#define CASTBAG_REG_FORWARD_READ_BEATS 0x210 /* ro, wide: Beats that its forward phase read */
+#define CASTBAG_REG_FORWARD_WRITE_BEATS 0x218 /* ro, wide: Beats that its forward phase wrote */
+#define CASTBAG_REG_CAST_CYCLES 0x220 /* ro, wide: Cycles of its cast phase */
+#define CASTBAG_REG_CAST_READ_BEATS 0x228 /* ro, wide: Beats that its cast phase read */
+#define CASTBAG_REG_CAST_WRITE_BEATS 0x230 /* ro, wide: Beats that its cast phase wrote */
+#define CASTBAG_REG_EXPAND_CYCLES 0x238 /* ro, wide: Cycles of its expand phase */
+#define CASTBAG_REG_EXPAND_READ_BEATS 0x240 /* ro, wide: Beats that its expand phase read */
+#define CASTBAG_REG_EXPAND_WRITE_BEATS 0x248 /* ro, wide: Beats that its expand phase wrote */
+#define CASTBAG_REG_BACKWARD_CYCLES 0x250 /* ro, wide: Cycles of its backward phase */
+#define CASTBAG_REG_BACKWARD_READ_BEATS 0x258 /* ro, wide: Beats that its backward phase read */
+#define CASTBAG_REG_BACKWARD_WRITE_BEATS 0x260 /* ro, wide: Beats that its backward phase wrote */
+#define CASTBAG_REG_UPDATE_CYCLES 0x268 /* ro, wide: Cycles of its update phase */
+#define CASTBAG_REG_UPDATE_READ_BEATS 0x270 /* ro, wide: Beats that its update phase read */
+#define CASTBAG_REG_UPDATE_WRITE_BEATS 0x278 /* ro, wide: Beats that its update phase wrote */
+#define CASTBAG_REG_READ_ENTRIES_BEATS 0x280 /* ro, wide: Beats read: the main path's lists: indices, cast table, unique rows */
+#define CASTBAG_REG_READ_OFFSETS_BEATS 0x288 /* ro, wide: Beats read: the forward pass's offsets */
+#define CASTBAG_REG_READ_VECTORS_BEATS 0x290 /* ro, wide: Beats read: rows or gradients to be summed */
+#define CASTBAG_REG_READ_ROWS_BEATS 0x298 /* ro, wide: Beats read: rows to be updated */
+#define CASTBAG_REG_READ_CAST_ENTRIES_BEATS 0x2a0 /* ro, wide: Beats read: the cast's indices */
+#define CASTBAG_REG_READ_CAST_OFFSETS_BEATS 0x2a8 /* ro, wide: Beats read: the cast's offsets */
+#define CASTBAG_REG_READ_RUNS_BEATS 0x2b0 /* ro, wide: Beats read: spilled runs, to be merged */
+#define CASTBAG_REG_WRITE_VECTORS_BEATS 0x2b8 /* ro, wide: Beats written: sums and rows */
+#define CASTBAG_REG_WRITE_CAST_TABLE_BEATS 0x2c0 /* ro, wide: Beats written: the cast table */
+#define CASTBAG_REG_WRITE_UNIQUE_ROWS_BEATS 0x2c8 /* ro, wide: Beats written: the unique rows */
+#define CASTBAG_REG_WRITE_RUNS_BEATS 0x2d0 /* ro, wide: Beats written: runs that are spilled */
+#define CASTBAG_REG_INTERLEAVE_BUSY 0x2d8 /* ro, wide: Of lookups into the interleaver: cycles in which one went in */
+#define CASTBAG_REG_INTERLEAVE_STARVED 0x2e0 /* ro, wide: Of lookups into the interleaver: cycles in which it would have taken one, and there was none, while its path was active */
+#define CASTBAG_REG_INTERLEAVE_BLOCKED 0x2e8 /* ro, wide: Of lookups into the interleaver: cycles in which one stood there, and it did not take it */
+#define CASTBAG_REG_FETCH_BUSY 0x2f0 /* ro, wide: Of vectors' beats into the fetch: cycles in which one went in */
+#define CASTBAG_REG_FETCH_STARVED 0x2f8 /* ro, wide: Of vectors' beats into the fetch: cycles in which it would have taken one, and there was none, while its path was active */
+#define CASTBAG_REG_FETCH_BLOCKED 0x300 /* ro, wide: Of vectors' beats into the fetch: cycles in which one stood there, and it did not take it */
+#define CASTBAG_REG_REDUCE_BUSY 0x308 /* ro, wide: Of terms into the lanes: cycles in which one went in */
+#define CASTBAG_REG_REDUCE_STARVED 0x310 /* ro, wide: Of terms into the lanes: cycles in which it would have taken one, and there was none, while its path was active */
+#define CASTBAG_REG_REDUCE_BLOCKED 0x318 /* ro, wide: Of terms into the lanes: cycles in which one stood there, and it did not take it */
+#define CASTBAG_REG_UPDATE_BUSY 0x320 /* ro, wide: Of gradients into the update: cycles in which one went in */
+#define CASTBAG_REG_UPDATE_STARVED 0x328 /* ro, wide: Of gradients into the update: cycles in which it would have taken one, and there was none, while its path was active */
+#define CASTBAG_REG_UPDATE_BLOCKED 0x330 /* ro, wide: Of gradients into the update: cycles in which one stood there, and it did not take it */
+#define CASTBAG_REG_WRITE_BUSY 0x338 /* ro, wide: Of words into the vector writer: cycles in which one went in */
+#define CASTBAG_REG_WRITE_STARVED 0x340 /* ro, wide: Of words into the vector writer: cycles in which it would have taken one, and there was none, while its path was active */
+#define CASTBAG_REG_WRITE_BLOCKED 0x348 /* ro, wide: Of words into the vector writer: cycles in which one stood there, and it did not take it */
+#define CASTBAG_REG_SORT_BUSY 0x350 /* ro, wide: Of pairs into the sorter: cycles in which one went in */
+#define CASTBAG_REG_SORT_STARVED 0x358 /* ro, wide: Of pairs into the sorter: cycles in which it would have taken one, and there was none, while its path was active */
+#define CASTBAG_REG_SORT_BLOCKED 0x360 /* ro, wide: Of pairs into the sorter: cycles in which one stood there, and it did not take it */
+#define CASTBAG_REG_CAST_BUSY 0x368 /* ro, wide: Of sorted pairs into the caster: cycles in which one went in */
+#define CASTBAG_REG_CAST_STARVED 0x370 /* ro, wide: Of sorted pairs into the caster: cycles in which it would have taken one, and there was none, while its path was active */
+#define CASTBAG_REG_CAST_BLOCKED 0x378 /* ro, wide: Of sorted pairs into the caster: cycles in which one stood there, and it did not take it */
 
 /* Phases of a command, each with counters of its own. */
 #define CASTBAG_PHASE_FORWARD 0 /* gather-reduce of the table by bag */
@@ -87,6 +120,14 @@
 #define CASTBAG_ERROR_READ 7 /* the memory answered a read with an error; position: the burst's address */
 #define CASTBAG_ERROR_WRITE 8 /* the memory answered a write with an error; position: the burst's address */
 #define CASTBAG_ERROR_SCRATCH 9 /* less scratch space than the batch needs; position: the word of `scratch_bytes` */
+#define CASTBAG_ERROR_WATCHDOG 10 /* nothing moved for WATCHDOG cycles; position: what was awaited, see Awaited */
+
+/* Bits of the position of a WATCHDOG error: what the engine had offered or asked for. */
+#define CASTBAG_AWAITED_READ_ADDRESS 1 /* a read burst stood on AR */
+#define CASTBAG_AWAITED_READ_DATA 2 /* a read burst was not answered on R */
+#define CASTBAG_AWAITED_WRITE_ADDRESS 4 /* a write burst stood on AW */
+#define CASTBAG_AWAITED_WRITE_DATA 8 /* a beat stood on W */
+#define CASTBAG_AWAITED_WRITE_ANSWER 16 /* a write burst was not answered on B */
 
 /* Descriptor fields, for castbag_put: word, lowest bit in it, bits. */
 #define CASTBAG_FIELD_FORWARD 0, 0, 1 /* Run the forward pass */

@@ -1,82 +1,182 @@
 # SPDX-FileCopyrightText: castbag contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Counters: cycles and beats of each phase of the last command."""
+"""Counters: what the last command did with its cycles and with the bus."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from .map import Phase
+from .map import CAST_UNITS, COUNTERS, READ_CLIENTS, UNITS, WRITE_CLIENTS, Phase
 
 COUNTER_BITS = 40
 """Three hours at 100 MHz."""
 
+NAMES = tuple(name for name, _ in COUNTERS)
+MAIN_READERS = [name for name, _ in READ_CLIENTS].index("cast_entries")
+MAIN_WRITERS = 1
+RUNS = len(READ_CLIENTS) - 1
+"""Clients up to these belong to the main path; the last reader to the merge."""
 
-class Counters(wiring.Component):
-    """For each phase, cycles while it is active and the beats that belong to it.
+
+class CounterBank(wiring.Component):
+    """Counts pulses of many events, each in its place of one memory.
+
+    An event is first counted beside it, in as few bits as fit the time until it is visited: all are
+    visited in turn, one a cycle, and what has come together is added to the count in memory. So a
+    count costs six flip-flops and a share of a block RAM instead of `COUNTER_BITS` and a
+    multiplexer. A count is exact once its events have ceased.
+
+    Latency of `ask`: up to `count + 2` cycles.
+
+    Args:
+        count: How many events; 4 to 63.
 
     Members:
-        clear: All counts become 0.
-        running: A command runs: counts `total`.
-        active: Bit p: phase p runs.
-        read_beat, write_beat: A beat of the main path, counted for its active phase.
-        cast_read_beat, cast_write_beats: Beats of the cast, of several clients in a cycle;
-            counted whenever they come.
-        feed_read_beat: A beat of the merge that feeds the backward pass of `fused` as it runs;
-            counted for that phase, whenever it comes. One port brings all read beats: there is
-            none of these in a cycle with `read_beat`.
-        total: Cycles of the command.
-        cycles, read_beats, write_beats: By phase.
+        clear: All counts become 0; what comes in this cycle is not counted.
+        events: Bit k: one more of event k.
+        ask, index: A count is wanted: steady until `valid`.
+        valid, value: The count, for one cycle.
     """
 
     clear: Signal
-    running: Signal
-    active: Signal
-    read_beat: Signal
-    write_beat: Signal
-    cast_read_beat: Signal
-    cast_write_beats: Signal
-    feed_read_beat: Signal
-    total: Signal
-    cycles: list[Signal]
-    read_beats: list[Signal]
-    write_beats: list[Signal]
+    events: Signal
+    ask: Signal
+    index: Signal
+    valid: Signal
+    value: Signal
 
-    def __init__(self):
-        by_phase = Out(COUNTER_BITS).array(len(Phase))
+    def __init__(self, count: int):
+        if not 4 <= count < 64:
+            raise ValueError(f"count = {count}: must be 4 to 63")
+        self.count = count
         super().__init__(
             {
                 "clear": In(1),
-                "running": In(1),
-                "active": In(len(Phase)),
-                "read_beat": In(1),
-                "write_beat": In(1),
-                "cast_read_beat": In(1),
-                "cast_write_beats": In(2),
-                "feed_read_beat": In(1),
-                "total": Out(COUNTER_BITS),
-                "cycles": by_phase,
-                "read_beats": by_phase,
-                "write_beats": by_phase,
+                "events": In(count),
+                "ask": In(1),
+                "index": In(range(count)),
+                "valid": Out(1),
+                "value": Out(COUNTER_BITS),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
+        m.submodules.memory = memory = Memory(shape=COUNTER_BITS, depth=64, init=[])
+        read, write = memory.read_port(domain="sync"), memory.write_port()
+        visited = Signal(range(self.count))
+        left = Signal(range(self.count + 1))  # visits to come at which memory's count is an old one
+        gathered = [Signal(range(self.count + 1), name=f"event_{k}") for k in range(self.count)]
 
-        def count(counter: Signal, amount) -> None:
-            with m.If(self.clear):
-                m.d.sync += counter.eq(0)
-            with m.Else():
-                m.d.sync += counter.eq(counter + amount)
-
-        reads = [active & self.read_beat for active in self.active]
-        writes = [active & self.write_beat for active in self.active]
-        reads[Phase.CAST], writes[Phase.CAST] = self.cast_read_beat, self.cast_write_beats
-        reads[Phase.BACKWARD] |= self.feed_read_beat
-        count(self.total, self.running)
-        for phase in Phase:
-            count(self.cycles[phase], self.active[phase])
-            count(self.read_beats[phase], reads[phase])
-            count(self.write_beats[phase], writes[phase])
+        added = Signal.like(visited)  # the visit before: its count is read now
+        amount = Signal(range(self.count + 1))
+        anew = Signal()
+        total = Mux(anew, 0, read.data) + amount
+        m.d.comb += [
+            read.addr.eq(visited),
+            read.en.eq(1),
+            write.addr.eq(added),
+            write.data.eq(total),
+            write.en.eq(1),
+        ]
+        m.d.sync += [
+            visited.eq(Mux(visited == self.count - 1, 0, visited + 1)),
+            added.eq(visited),
+            amount.eq(Array(gathered)[visited]),
+            anew.eq(left != 0),
+            left.eq(Mux(left != 0, left - 1, 0)),
+            self.value.eq(total),
+            self.valid.eq(self.ask & (added == self.index) & ~self.valid),
+        ]
+        for k, counted in enumerate(gathered):
+            m.d.sync += counted.eq(Mux(visited == k, 0, counted) + self.events[k])
+        with m.If(self.clear):
+            m.d.sync += [left.eq(self.count), *(counted.eq(0) for counted in gathered)]
         return m
+
+
+class Counters(wiring.Component):
+    """Says in each cycle what counts for what, and counts it (`map.COUNTERS`).
+
+    Members:
+        clear: All counts become 0.
+        running: A command runs.
+        active: Bit p: phase p runs. Of the phases of the main path one does at a time.
+        read_beats, write_beats: Bit k: a beat of client k has passed; those of the main path belong
+            to its active phase, the others to the cast whenever they come.
+        feeding: A beat of `runs` feeds the backward pass of `fused`: it belongs to that.
+        valid, ready: Bit k: of the stream into unit k.
+        events: What counts in this cycle, a bit for each counter.
+        ask, index, count_valid, count: See `CounterBank`.
+    """
+
+    clear: Signal
+    running: Signal
+    active: Signal
+    read_beats: Signal
+    write_beats: Signal
+    feeding: Signal
+    valid: Signal
+    ready: Signal
+    events: Signal
+    ask: Signal
+    index: Signal
+    count_valid: Signal
+    count: Signal
+
+    def __init__(self):
+        super().__init__(
+            {
+                "clear": In(1),
+                "running": In(1),
+                "active": In(len(Phase)),
+                "read_beats": In(len(READ_CLIENTS)),
+                "write_beats": In(len(WRITE_CLIENTS)),
+                "feeding": In(1),
+                "valid": In(len(UNITS)),
+                "ready": In(len(UNITS)),
+                "events": Out(len(NAMES)),
+                "ask": In(1),
+                "index": In(range(len(NAMES))),
+                "count_valid": Out(1),
+                "count": Out(COUNTER_BITS),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.bank = bank = CounterBank(len(NAMES))
+        m.d.comb += [
+            self.events.eq(Cat(self._events())),
+            bank.clear.eq(self.clear),
+            bank.events.eq(self.events),
+            bank.ask.eq(self.ask),
+            bank.index.eq(self.index),
+            self.count_valid.eq(bank.valid),
+            self.count.eq(bank.value),
+        ]
+        return m
+
+    def _events(self):
+        """The condition of each counter, in the order of the map."""
+        yield self.running
+        fed = self.read_beats[RUNS] & self.feeding
+        for phase in Phase:
+            active = self.active[phase]
+            reads = active & self.read_beats[:MAIN_READERS].any()
+            writes = active & self.write_beats[:MAIN_WRITERS].any()
+            if phase == Phase.CAST:
+                reads = self.read_beats[MAIN_READERS:].any() & ~fed
+                writes = self.write_beats[MAIN_WRITERS:].any()
+            elif phase == Phase.BACKWARD:
+                reads = reads | fed
+            yield from (active, reads, writes)
+        yield from self.read_beats
+        yield from self.write_beats
+        cast = self.active[Phase.CAST]
+        main = (self.active & ~Const(1 << Phase.CAST, len(Phase))).any()
+        for k in range(len(UNITS)):
+            at_work = cast if k >= len(UNITS) - CAST_UNITS else main
+            valid, ready = self.valid[k], self.ready[k]
+            yield from (valid & ready, at_work & ~valid & ready, valid & ~ready)

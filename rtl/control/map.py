@@ -13,7 +13,7 @@ from enum import IntEnum
 IDENTITY = 0x43424147
 """The word "CBAG": what a driver looks for first."""
 
-VERSION = 0x0001_0001
+VERSION = 0x0002_0000
 """Major and minor version of this map, 16 bits each."""
 
 
@@ -60,6 +60,17 @@ class Error(IntEnum):
     READ = 7  # the memory answered a read with an error; position: the burst's address
     WRITE = 8  # the memory answered a write with an error; position: the burst's address
     SCRATCH = 9  # less scratch space than the batch needs; position: the word of `scratch_bytes`
+    WATCHDOG = 10  # nothing moved for WATCHDOG cycles; position: what was awaited, see Awaited
+
+
+class Awaited(IntEnum):
+    """Bits of the position of a WATCHDOG error: what the engine had offered or asked for."""
+
+    READ_ADDRESS = 1  # a read burst stood on AR
+    READ_DATA = 2  # a read burst was not answered on R
+    WRITE_ADDRESS = 4  # a write burst stood on AW
+    WRITE_DATA = 8  # a beat stood on W
+    WRITE_ANSWER = 16  # a write burst was not answered on B
 
 
 @dataclass(frozen=True)
@@ -71,7 +82,72 @@ class Register:
     access: str  # "ro", "rw"; "w1c": a 1 written clears the bit
     meaning: str
     wide: bool = False
+    reset: int = 0  # of an "rw" one
+    counter: bool = False  # kept by Counters
 
+
+READ_CLIENTS = (
+    ("entries", "the main path's lists: indices, cast table, unique rows"),
+    ("offsets", "the forward pass's offsets"),
+    ("vectors", "rows or gradients to be summed"),
+    ("rows", "rows to be updated"),
+    ("cast_entries", "the cast's indices"),
+    ("cast_offsets", "the cast's offsets"),
+    ("runs", "spilled runs, to be merged"),
+)
+"""Who reads memory, in the order of the read port's clients, and what."""
+
+WRITE_CLIENTS = (
+    ("vectors", "sums and rows"),
+    ("cast_table", "the cast table"),
+    ("unique_rows", "the unique rows"),
+    ("runs", "runs that are spilled"),
+)
+"""Who writes memory, and what."""
+
+UNITS = (
+    ("interleave", "lookups into the interleaver"),
+    ("fetch", "vectors' beats into the fetch"),
+    ("reduce", "terms into the lanes"),
+    ("update", "gradients into the update"),
+    ("write", "words into the vector writer"),
+    ("sort", "pairs into the sorter"),
+    ("cast", "sorted pairs into the caster"),
+)
+"""Units that are watched, each at its input; the last two belong to the cast."""
+
+CAST_UNITS = 2
+
+UNIT_STATES = (
+    ("busy", "one went in"),
+    ("starved", "it would have taken one, and there was none, while its path was active"),
+    ("blocked", "one stood there, and it did not take it"),
+)
+
+
+COUNTER_BASE = 0x200
+"""Offset of the first counter; each takes two words."""
+
+COUNTERS = (
+    ("TOTAL_CYCLES", "Cycles of the last command, from launch to last answer"),
+    *(
+        (f"{phase.name}_{counter}", meaning.format(phase.name.lower()))
+        for phase in Phase
+        for counter, meaning in (
+            ("CYCLES", "Cycles of its {} phase"),
+            ("READ_BEATS", "Beats that its {} phase read"),
+            ("WRITE_BEATS", "Beats that its {} phase wrote"),
+        )
+    ),
+    *((f"READ_{name.upper()}_BEATS", f"Beats read: {what}") for name, what in READ_CLIENTS),
+    *((f"WRITE_{name.upper()}_BEATS", f"Beats written: {what}") for name, what in WRITE_CLIENTS),
+    *(
+        (f"{name.upper()}_{state.upper()}", f"Of {what}: cycles in which {condition}")
+        for name, what in UNITS
+        for state, condition in UNIT_STATES
+    ),
+)
+"""Counters by name, and what they count of the last command; those of clients and units in it."""
 
 REGISTERS = (
     Register("IDENTITY", 0x00, "ro", 'The word "CBAG", 0x43424147'),
@@ -84,14 +160,24 @@ REGISTERS = (
     Register("MAX_DIM", 0x1C, "ro", "Most elements of a row"),
     Register("OPTIMIZERS", 0x20, "ro", "Bit k: optimizer k is built in"),
     Register("CONTROL", 0x24, "rw", "Bit 0: run; commands are taken from the ring while it is 1"),
-    Register("STATUS", 0x28, "ro", "Bit 0: busy; bit 1: stopped by an error, see ERROR"),
+    Register(
+        "STATUS",
+        0x28,
+        "ro",
+        "Bit 0: busy; bit 1: stopped by an error, see ERROR; bit 2: memory still owes answers",
+    ),
     Register("IRQ_ENABLE", 0x2C, "rw", "Bit 0: command done; bit 1: command failed"),
     Register("IRQ", 0x30, "w1c", "Same bits: events since they were last cleared"),
     Register("RING_BASE", 0x34, "rw", "Byte address of the descriptor ring", wide=True),
     Register("RING_SIZE", 0x3C, "rw", "Descriptors in the ring, less one: 0 to 65535"),
     Register("TAIL", 0x40, "rw", "Slot after the last descriptor that the host has written"),
     Register("HEAD", 0x44, "ro", "Slot of the next descriptor to be taken"),
-    Register("ERROR", 0x48, "w1c", "Code of the error that stopped the ring; a write of 1 resumes"),
+    Register(
+        "ERROR",
+        0x48,
+        "w1c",
+        "Code of the error that stopped the ring; a write of 1 resumes, once memory has answered",
+    ),
     Register("ERROR_POSITION", 0x4C, "ro", "Where: a word, lookup, bag or address", wide=True),
     Register(
         "ERROR_PHASE", 0x54, "ro", "The phase that it happened in; 0 too while a descriptor is read"
@@ -99,30 +185,23 @@ REGISTERS = (
     Register("VALID_LOOKUPS", 0x58, "ro", "Lookups of the last command that took part"),
     Register("DROPPED_LOOKUPS", 0x5C, "ro", "Its lookups dropped: out of bounds or padding"),
     Register("UNIQUE_ROWS", 0x60, "ro", "Its distinct rows"),
-    Register("TOTAL_CYCLES", 0x64, "ro", "Its cycles, from launch to last answer", wide=True),
     Register("RUN_LENGTH", 0x6C, "ro", "L: more lookups are sorted in runs of L, through memory"),
     Register("MERGE_WAYS", 0x70, "ro", "K: runs that are merged at a time"),
     Register("RUN_BYTES", 0x74, "ro", "R: bytes of a spilled run"),
+    Register(
+        "WATCHDOG",
+        0x78,
+        "rw",
+        "A command in which nothing moves for so many cycles is broken off; 0: never",
+        reset=1 << 20,
+    ),
     *(
-        Register(
-            f"{phase.name}_{counter}",
-            0x80 + 0x20 * phase + 8 * place,
-            "ro",
-            meaning.format(phase.name.lower()),
-            wide=True,
-        )
-        for phase in Phase
-        for place, (counter, meaning) in enumerate(
-            (
-                ("CYCLES", "Cycles of its {} phase"),
-                ("READ_BEATS", "Beats that its {} phase read"),
-                ("WRITE_BEATS", "Beats that its {} phase wrote"),
-            )
-        )
+        Register(name, COUNTER_BASE + 8 * place, "ro", meaning, wide=True, counter=True)
+        for place, (name, meaning) in enumerate(COUNTERS)
     ),
 )
 
-REGISTER_SPACE = 0x200
+REGISTER_SPACE = 0x400
 """Bytes of the register window; a read of an unused offset gives 0."""
 
 DESCRIPTOR_BYTES = 256

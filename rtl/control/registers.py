@@ -7,11 +7,15 @@ from typing import Any
 from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
 
 from ..axi import OKAY, AXI4LiteSignature
-from .map import REGISTER_SPACE, REGISTERS, Register
+from .counters import COUNTER_BITS
+from .map import COUNTER_BASE, COUNTERS, REGISTER_SPACE, REGISTERS, Register
 
 ADDRESS_BITS = (REGISTER_SPACE - 1).bit_length()
+
+PLAIN = [entry for entry in REGISTERS if not entry.counter]
 
 
 class RegisterFile(wiring.Component):
@@ -20,21 +24,35 @@ class RegisterFile(wiring.Component):
     A read gives the word at the address rounded down to 4, or 0 where there is no register.
     A write sets the bytes that are strobed; one to a read-only register or to none is answered
     OKAY and does nothing. One access at a time each way, answered 2 cycles after its address, or
-    after its data, if those come later. The halves of a wide register are two accesses.
+    after its data, if those come later; the lower half of a counter once it was asked for. The
+    halves of a wide register are two accesses; a counter's upper half is the lower one's.
 
     Members, by the access of a register NAME:
-        NAME (ro, w1c): In, its value.
-        NAME (rw): Out, its value; 0 after reset.
+        NAME (ro, w1c): In, its value; counters have none.
+        NAME (rw): Out, its value; `reset` after reset.
         NAME_clear (w1c): Out, pulse: the bits that were written as 1.
+        ask, index: The count that is wanted, until `count_valid`.
+        count_valid, count: It.
     """
 
     bus: Any  # AXI4LiteSignature
+    ask: Signal
+    index: Signal
+    count_valid: Signal
+    count: Signal
 
     def __init__(self):
-        members = {"bus": In(AXI4LiteSignature(address_bits=ADDRESS_BITS))}
-        for entry in REGISTERS:
+        members = {
+            "bus": In(AXI4LiteSignature(address_bits=ADDRESS_BITS)),
+            "ask": Out(1),
+            "index": Out(range(len(COUNTERS))),
+            "count_valid": In(1),
+            "count": In(COUNTER_BITS),
+        }
+        for entry in PLAIN:
             width = 64 if entry.wide else 32
-            members[entry.name] = Out(width) if entry.access == "rw" else In(width)
+            rw = Out(width, init=entry.reset)
+            members[entry.name] = rw if entry.access == "rw" else In(width)
             if entry.access == "w1c":
                 members[f"{entry.name}_clear"] = Out(width)
         super().__init__(members)
@@ -51,7 +69,7 @@ class RegisterFile(wiring.Component):
 
     def _words(self):
         """(offset, register, its part) of each 32-bit word."""
-        for entry in REGISTERS:
+        for entry in PLAIN:
             for part in range(2 if entry.wide else 1):
                 yield entry.offset + 4 * part, entry, slice(32 * part, 32 * part + 32)
 
@@ -63,8 +81,19 @@ class RegisterFile(wiring.Component):
         with m.If(bus.arvalid & bus.arready):
             m.d.sync += [address.eq(bus.araddr), taken.eq(1)]
         words = {offset >> 2: self.value(entry)[part] for offset, entry, part in self._words()}
-        with m.If(taken):
+        # Counters are the upper half of the space: their base has one bit, above all other offsets.
+        is_counter, upper = address[exact_log2(COUNTER_BASE)], address[2]
+        asked_upper = Signal(COUNTER_BITS - 32)
+        m.d.comb += [
+            self.ask.eq(taken & is_counter & ~upper),
+            self.index.eq(address[3 : 3 + len(self.index)]),
+        ]
+        with m.If(taken & (~self.ask | self.count_valid)):
             m.d.sync += [taken.eq(0), bus.rvalid.eq(1), bus.rdata.eq(_select(words, address[2:]))]
+            with m.If(self.ask):
+                m.d.sync += [bus.rdata.eq(self.count), asked_upper.eq(self.count[32:])]
+            with m.Elif(is_counter):
+                m.d.sync += bus.rdata.eq(asked_upper)
         with m.If(bus.rvalid & bus.rready):
             m.d.sync += bus.rvalid.eq(0)
 

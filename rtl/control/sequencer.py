@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Sequencer: takes commands from the ring and leads the datapath through their phases."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
@@ -10,7 +10,7 @@ from amaranth.utils import exact_log2
 from ..config import EngineConfig
 from ..datapath import Activity
 from .command import CommandLayout
-from .map import DESCRIPTOR_BYTES, Dataflow, Error, Phase
+from .map import DESCRIPTOR_BYTES, Awaited, Dataflow, Error, Phase
 
 SLOT_BITS = 16
 """Width of a slot number of the ring."""
@@ -26,16 +26,24 @@ class Sequencer(wiring.Component):
     halted, what is on its way is awaited, the datapath is reset. The ring stands still until
     the host acknowledges the error; then the next command is taken.
 
+    The watchdog ends a command in which nothing has moved on the memory port for `watchdog` cycles
+    (0: it sleeps). If memory does not answer after that either, the command is told to have failed
+    all the same; the ring then stands until the answers have come, whatever the host acknowledges.
+
     Members:
         run: Take commands.
         ring_base, ring_last, tail: The ring: address, last slot, slot behind the last command.
         head: Slot of the next command.
         acknowledge: Pulse: go on after an error.
+        watchdog: Cycles without a move that are too many.
+        moved: Something was transferred on the memory port.
+        awaited: What stands on it, or is to come: `Awaited` bits.
         command, command_done, command_fault, command_position: From the command reader.
         done, cast_done, fault, position, cast_fault, idle: From the datapath.
         command_start, activity, start, cast_start, descriptor, halt, clear: To the datapath.
         running, active: For the counters: a command runs; phase p of it does.
         busy: A command is being fetched or run.
+        owed: A command has failed, and memory has not answered all that it was asked.
         error, error_position, error_phase: Of the command that failed, until acknowledged.
         finished, failed: Pulse: a command ended well, or not.
     """
@@ -46,6 +54,9 @@ class Sequencer(wiring.Component):
     tail: Signal
     head: Signal
     acknowledge: Signal
+    watchdog: Signal
+    moved: Signal
+    awaited: Signal
     command: data.View
     command_done: Signal
     command_fault: Signal
@@ -66,6 +77,7 @@ class Sequencer(wiring.Component):
     running: Signal
     active: Signal
     busy: Signal
+    owed: Signal
     error: Signal
     error_position: Signal
     error_phase: Signal
@@ -82,6 +94,9 @@ class Sequencer(wiring.Component):
                 "tail": In(SLOT_BITS),
                 "head": Out(SLOT_BITS),
                 "acknowledge": In(1),
+                "watchdog": In(32),
+                "moved": In(1),
+                "awaited": In(len(Awaited)),
                 "command": In(CommandLayout(config)),
                 "command_done": In(1),
                 "command_fault": In(Error),
@@ -102,6 +117,7 @@ class Sequencer(wiring.Component):
                 "running": Out(1),
                 "active": Out(len(Phase)),
                 "busy": Out(1),
+                "owed": Out(1),
                 "error": Out(Error),
                 "error_position": Out(64),
                 "error_phase": Out(Phase),
@@ -116,6 +132,7 @@ class Sequencer(wiring.Component):
         entering = Signal()  # the first cycle of a state
         casting = Signal()  # the cast has begun and was not done
         cast_over = ~casting | self.cast_done
+        acknowledged = Signal()  # while answers were awaited
         kept = command.dataflow != Dataflow.FUSED
         copies = command.dataflow == Dataflow.EXPAND_COALESCE
         next_slot = Mux(self.head == self.ring_last, 0, self.head + 1)
@@ -129,8 +146,22 @@ class Sequencer(wiring.Component):
             with m.If(cast_over):
                 go("backward")
 
+        quiet = Signal(32)  # cycles since something moved
+        barked = Signal()
+        m.d.sync += [
+            quiet.eq(Mux(self.moved | entering, 0, quiet + 1)),
+            barked.eq((self.watchdog != 0) & (quiet == self.watchdog) & ~entering),
+        ]
+
         def stop_on_fault(phase: Phase) -> None:
             """The last word in a state: whatever else it decided, a fault ends the command."""
+            with m.If(barked):
+                m.d.sync += [
+                    self.error.eq(Error.WATCHDOG),
+                    self.error_position.eq(self.awaited),
+                    self.error_phase.eq(phase),
+                ]
+                go("halt")
             with m.If(~entering & (self.command_fault != Error.NONE)):
                 m.d.sync += [
                     self.error.eq(self.command_fault),
@@ -221,15 +252,27 @@ class Sequencer(wiring.Component):
                 go("await command")
             with m.State("halt"):
                 m.d.comb += self.halt.eq(1)
+                m.d.sync += acknowledged.eq(0)
                 with m.If(~entering & self.idle):
+                    m.d.comb += self.failed.eq(1)
+                    go("reset datapath")
+                with m.Elif(barked):
+                    m.d.comb += self.failed.eq(1)
+                    go("await answers")
+            with m.State("await answers"):
+                m.d.comb += [self.halt.eq(1), self.owed.eq(1)]
+                with m.If(self.acknowledge):
+                    m.d.sync += acknowledged.eq(1)
+                with m.If(self.idle):
                     go("reset datapath")
             with m.State("reset datapath"):
-                m.d.comb += [self.halt.eq(1), self.clear.eq(1), self.failed.eq(1)]
+                m.d.comb += [self.halt.eq(1), self.clear.eq(1)]
                 m.d.sync += [casting.eq(0), self.head.eq(next_slot)]
                 go("stopped")
             with m.State("stopped"):
-                with m.If(self.acknowledge):
+                with m.If(self.acknowledge | acknowledged):
                     m.d.sync += self.error.eq(Error.NONE)
                     go("await command")
-        m.d.comb += self.busy.eq(~fsm.ongoing("await command") & ~fsm.ongoing("stopped"))
+        at_rest = ("await command", "stopped", "await answers")
+        m.d.comb += self.busy.eq(~Cat(fsm.ongoing(state) for state in at_rest).any())
         return m
