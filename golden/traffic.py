@@ -25,7 +25,7 @@ chip. The last merge streams on: in `fused` it feeds the backward pass, and its 
 `terms` gives each summand with its reason, `phase_traffic` their sums.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -63,6 +63,8 @@ class Term:
 
     phase: str
     direction: Literal["read", "write"]
+    client: str
+    """Who moves it: the engine's read and write clients have these names."""
     beats: int
     reason: str
 
@@ -123,12 +125,8 @@ def phase_traffic(
 
     Raises `ValueError` for a size or name that is none of these.
     """
-    if dataflow not in PHASES:
-        raise ValueError(f"dataflow is {dataflow!r}; it must be one of {', '.join(PHASES)}")
-    if op not in ("step", "forward", "backward"):
-        raise ValueError(f"op is {op!r}; it must be 'step', 'forward' or 'backward'")
-    moved = {phase: {"read": 0, "write": 0} for phase in PHASES[dataflow]}
-    for term in terms(
+    mine = phases(dataflow, op)
+    of_step = terms(
         batch,
         dim=dim,
         bus_bytes=bus_bytes,
@@ -136,13 +134,34 @@ def phase_traffic(
         offset_bytes=offset_bytes,
         dataflow=dataflow,
         runs=runs,
-    ):
-        moved[term.phase][term.direction] += term.beats * bus_bytes
+    )
+    return sums((term for term in of_step if term.phase in mine), mine, bus_bytes)
+
+
+def sums(listed: Iterable[Term], names: Iterable[str], bus_bytes: int) -> dict[str, Traffic]:
+    """The traffic of the phases of these names, all to which a listed term belongs."""
+    beats = {name: {"read": 0, "write": 0} for name in names}
+    for term in listed:
+        beats[term.phase][term.direction] += term.beats
     return {
-        phase: Traffic(bytes_read=total["read"], bytes_written=total["write"])
-        for phase, total in moved.items()
-        if op == "step" or (op == "forward") == (phase == "forward")
+        name: Traffic(
+            bytes_read=moved["read"] * bus_bytes, bytes_written=moved["write"] * bus_bytes
+        )
+        for name, moved in beats.items()
     }
+
+
+def phases(dataflow: Dataflow, op: Op) -> tuple[str, ...]:
+    """The phases of `op` in `dataflow`, in order; `ValueError` for a name that is none of these."""
+    if dataflow not in PHASES:
+        raise ValueError(f"dataflow is {dataflow!r}; it must be one of {', '.join(PHASES)}")
+    if op not in ("step", "forward", "backward"):
+        raise ValueError(f"op is {op!r}; it must be 'step', 'forward' or 'backward'")
+    return tuple(
+        phase
+        for phase in PHASES[dataflow]
+        if op == "step" or (op == "forward") == (phase == "forward")
+    )
 
 
 def terms(
@@ -182,42 +201,60 @@ def terms(
     spilled = runs.spilled(valid) * beats(runs.run_bytes) if runs else 0
     merged = runs.passes(valid) * spilled if runs else 0
 
-    yield Term("forward", "read", indices, "indices: dropped lookups are seen, too")
-    yield Term("forward", "read", offsets, "offsets: B + 1, the last one tells n")
-    yield Term("forward", "read", valid * row, "rows: one a valid lookup")
-    yield Term("forward", "write", batch.bags * row, "pooled vectors: one a bag, empty or not")
+    yield Term("forward", "read", "entries", indices, "indices: dropped lookups are seen, too")
+    yield Term("forward", "read", "offsets", offsets, "offsets: B + 1, the last one tells n")
+    yield Term("forward", "read", "vectors", valid * row, "rows: one a valid lookup")
+    yield Term(
+        "forward", "write", "vectors", batch.bags * row, "pooled vectors: one a bag, empty or not"
+    )
 
-    yield Term("cast", "read", indices, "indices again: to be sorted")
-    yield Term("cast", "read", offsets, "offsets again: the pairs' bags")
-    yield Term("cast", "write", spilled, "sorted runs, all but the last one")
-    yield Term("cast", "read", merged, "runs to be merged, in each pass")
-    yield Term("cast", "write", merged, "merged runs, of each pass")
+    yield Term("cast", "read", "cast_entries", indices, "indices again: to be sorted")
+    yield Term("cast", "read", "cast_offsets", offsets, "offsets again: the pairs' bags")
+    yield Term("cast", "write", "runs", spilled, "sorted runs, all but the last one")
+    yield Term("cast", "read", "runs", merged, "runs to be merged, in each pass")
+    yield Term("cast", "write", "runs", merged, "merged runs, of each pass")
     last_merge = "backward" if dataflow == "fused" else "cast"
-    yield Term(last_merge, "read", spilled, "runs for the last merge")
+    yield Term(last_merge, "read", "runs", spilled, "runs for the last merge")
     if dataflow != "fused":  # fused sends the cast straight on to its consumer
-        yield Term("cast", "write", cast_table, "cast table: one entry a valid lookup")
-        yield Term("cast", "write", row_list, "unique rows, for the update")
+        yield Term(
+            "cast", "write", "cast_table", cast_table, "cast table: one entry a valid lookup"
+        )
+        yield Term("cast", "write", "unique_rows", row_list, "unique rows, for the update")
 
     if dataflow == "fused":
-        yield Term("backward", "read", valid * row, "gradients: one a valid lookup, by row")
-        yield Term("backward", "read", unique_rows * row, "rows to update: each once")
-        yield Term("backward", "write", unique_rows * row, "updated rows: each once")
+        yield Term(
+            "backward", "read", "vectors", valid * row, "gradients: one a valid lookup, by row"
+        )
+        yield Term("backward", "read", "rows", unique_rows * row, "rows to update: each once")
+        yield Term("backward", "write", "vectors", unique_rows * row, "updated rows: each once")
         return
 
     if dataflow == "cast":
-        yield Term("backward", "read", cast_table, "cast table")
-        yield Term("backward", "read", valid * row, "gradients: one a valid lookup, by row")
-        yield Term("backward", "write", unique_rows * row, "coalesced gradient")
+        yield Term("backward", "read", "entries", cast_table, "cast table")
+        yield Term(
+            "backward", "read", "vectors", valid * row, "gradients: one a valid lookup, by row"
+        )
+        yield Term("backward", "write", "vectors", unique_rows * row, "coalesced gradient")
     else:
-        yield Term("expand", "read", indices, "indices again: which lookups are valid")
-        yield Term("expand", "read", offsets, "offsets again: how often to copy each gradient")
-        yield Term("expand", "read", filled_bags * row, "gradients: once a bag with a valid lookup")
-        yield Term("expand", "write", valid * row, "expanded gradients: a copy a valid lookup")
-        yield Term("coalesce", "read", cast_table, "cast table: the order by row")
-        yield Term("coalesce", "read", valid * row, "expanded gradients, in that order")
-        yield Term("coalesce", "write", unique_rows * row, "coalesced gradient")
+        yield Term("expand", "read", "entries", indices, "indices again: which lookups are valid")
+        yield Term(
+            "expand", "read", "offsets", offsets, "offsets again: how often to copy each gradient"
+        )
+        yield Term(
+            "expand",
+            "read",
+            "vectors",
+            filled_bags * row,
+            "gradients: once a bag with a valid lookup",
+        )
+        yield Term(
+            "expand", "write", "vectors", valid * row, "expanded gradients: a copy a valid lookup"
+        )
+        yield Term("coalesce", "read", "entries", cast_table, "cast table: the order by row")
+        yield Term("coalesce", "read", "vectors", valid * row, "expanded gradients, in that order")
+        yield Term("coalesce", "write", "vectors", unique_rows * row, "coalesced gradient")
 
-    yield Term("update", "read", row_list, "unique rows")
-    yield Term("update", "read", unique_rows * row, "coalesced gradient")
-    yield Term("update", "read", unique_rows * row, "rows to update")
-    yield Term("update", "write", unique_rows * row, "updated rows")
+    yield Term("update", "read", "entries", row_list, "unique rows")
+    yield Term("update", "read", "vectors", unique_rows * row, "coalesced gradient")
+    yield Term("update", "read", "rows", unique_rows * row, "rows to update")
+    yield Term("update", "write", "vectors", unique_rows * row, "updated rows")

@@ -20,15 +20,18 @@ from rich.table import Table
 from castbag.golden.batch import BatchError
 from castbag.golden.traffic import PHASES, Dataflow
 from castbag.rtl.config import PRESETS, ConfigError, EngineConfig
+from castbag.sim.memories import MEMORIES, Dram, UnknownMemory, memory_of
 from castbag.sim.model import SimulationFailed, ToolMissing
 
 from . import demo as demo_input
 from . import readers
 from .device import Device
+from .dram_trace import arrivals_path, load_store_trace
 from .files import Refused, check_writable, npz, write_files
-from .progress import shown_cycles
-from .report import BASELINE, Report, compared, make_report, print_reports, report_json
+from .progress import shown_progress
+from .report import BASELINE, Report, compared, make_report, report_json
 from .step import DeviceStopped, StepRun, run_step
+from .tables import print_reports
 from .trace import Trace, load_trace, trace_bytes
 from .workload import Workload, prepare
 
@@ -48,7 +51,7 @@ class Program(click.Group):
             status = super().main(*args, standalone_mode=False, **extra)
         except click.ClickException as error:
             status = _fail(error.format_message(), BAD_INPUT)
-        except (Refused, BatchError, ConfigError) as error:
+        except (Refused, BatchError, ConfigError, UnknownMemory) as error:
             status = _fail(str(error), BAD_INPUT)
         except MemoryError as error:
             status = _fail(f"too large for this machine's memory ({error})", BAD_INPUT)
@@ -147,16 +150,26 @@ def _configured(preset: str, run_length: int | None, merge_ways: int | None) -> 
 @click.option("--weight-decay", type=float, default=0.0)
 @PRESET_OPTION
 @_size_options
-@click.option("--memory", default="ideal", help="ideal: a beat a cycle each way, 64 cycles away.")
+@click.option(
+    "--memory",
+    metavar="NAME[,KEY=VALUE]...",
+    default="ideal",
+    help="The simulated memory; see `castbag memories`.",
+)
 @_simulator_option("verilator", "icarus", "golden")
 @click.option("--compare", is_flag=True, help="Also run expand-coalesce, the usual way.")
 @click.option("--out", type=FILE, help="Write RESULT.npz.")
 @click.option("--report", "report_file", type=FILE, help="Write REPORT.json.")
 @click.option("--waves", type=FILE, help="Write the simulation's signals (FST).")
+@click.option(
+    "--dram-trace",
+    type=FILE,
+    help="Write the requests to memory as Ramulator 2 reads them, and FILE.cycles: when each came.",
+)
 def run(
     trace, op, dataflow, rows, dim, seed, mode, padding_idx, bounds, optimizer, lr, eps,
     weight_decay, preset, run_length, merge_ways, memory, simulator, compare, out, report_file,
-    waves,
+    waves, dram_trace,
 ):  # fmt: skip
     """Run a training step in the RTL and check it bit for bit.
 
@@ -167,11 +180,14 @@ def run(
     Exit status: 0 all is right; 1 the RTL differs from the golden model; 2 bad input, nothing is
     written; 3 a tool is missing.
     """
-    _check_built(mode=mode, optimizer=optimizer, eps=eps, weight_decay=weight_decay, memory=memory)
-    if waves and simulator == "golden":
-        raise Refused("--waves needs a simulator; --sim golden has none")
+    _check_built(mode=mode, optimizer=optimizer, eps=eps, weight_decay=weight_decay)
+    kind = memory_of(memory)
+    for option, file in (("--waves", waves), ("--dram-trace", dram_trace)):
+        if file and simulator == "golden":
+            raise Refused(f"{option} needs a simulator; --sim golden has none")
     config = _configured(preset, run_length, merge_ways)
-    check_writable(out, report_file, waves, inputs=[trace])
+    arrivals = dram_trace and arrivals_path(dram_trace)
+    check_writable(out, report_file, waves, dram_trace, arrivals, inputs=[trace])
     dataflows: list[Dataflow] = [dataflow]
     if compare and dataflow != BASELINE:
         dataflows.append(BASELINE)
@@ -193,7 +209,19 @@ def run(
     )
     if workload.drawn:
         click.echo(f"castbag: drawn from seed {seed}: {', '.join(workload.drawn)}", err=True)
-    runs = _simulate(workload, dataflows, simulator=simulator, memory=memory, waves=waves)
+    if kind.capacity is not None and workload.layout.memory_bytes > kind.capacity:
+        raise Refused(
+            f"--memory {memory} holds {kind.capacity:,} bytes, and the batch needs"
+            f" {workload.layout.memory_bytes:,}; a smaller --rows or --dim needs less"
+        )
+    runs = _simulate(
+        workload,
+        dataflows,
+        simulator=simulator,
+        memory=memory,
+        waves=waves,
+        record=dram_trace is not None,
+    )
     reports = [
         make_report(workload, each, done, memory=memory, simulator=simulator)
         for each, done in zip(dataflows, runs, strict=True)
@@ -204,17 +232,20 @@ def run(
         files[out] = _result_bytes(workload, runs[0]), "the result"
     if report_file:
         files[report_file] = report_json(report), "the report"
+    if dram_trace and arrivals and runs[0] and runs[0].requests is not None:
+        lines, cycles = load_store_trace(
+            runs[0].requests, bus_bytes=config.bus_bytes, burst_bytes=kind.burst_bytes
+        )
+        files[dram_trace] = lines, "the requests to memory, for Ramulator 2"
+        files[arrivals] = cycles, "the cycle of each"
     return _finish(reports, runs, files)
 
 
-def _check_built(
-    *, mode: str, optimizer: str, eps: float, weight_decay: float, memory: str
-) -> None:
+def _check_built(*, mode: str, optimizer: str, eps: float, weight_decay: float) -> None:
     """Refuse by name what is not built yet, and numbers that make no sense."""
     for option, value, built in (
         ("--mode", mode, "sum"),
         ("--optimizer", optimizer, "sgd"),
-        ("--memory", memory, "ideal"),
     ):
         if value != built:
             raise Refused(f"{option} {value} is not built yet; there is {built}")
@@ -225,13 +256,24 @@ def _check_built(
 
 
 def open_device(
-    config: EngineConfig, *, simulator: str, memory: str, waves: Path | None, memory_bytes: int
+    config: EngineConfig,
+    *,
+    simulator: str,
+    memory: str,
+    memory_bytes: int,
+    waves: Path | None = None,
+    record: bool = False,
 ) -> Device:
     """The simulated device; imported late, since most sub-commands need no simulator."""
     from castbag.sim.device import SimulatedDevice
 
     device = SimulatedDevice(
-        config, simulator=simulator, memory=memory, waves=waves, memory_bytes=memory_bytes
+        config,
+        simulator=simulator,
+        memory=memory,
+        memory_bytes=memory_bytes,
+        waves=waves,
+        record=record,
     )
     if not device.model.is_built:
         click.echo(f"building the model for {simulator}, once: a minute or two …", err=True)
@@ -244,7 +286,8 @@ def _simulate(
     *,
     simulator: str,
     memory: str,
-    waves: Path | None,
+    waves: Path | None = None,
+    record: bool = False,
 ) -> Sequence[StepRun | None]:
     """The step in each dataflow; Nones where the golden model stands in for a simulator."""
     if simulator == "golden":
@@ -253,12 +296,14 @@ def _simulate(
         workload.config,
         simulator=simulator,
         memory=memory,
-        waves=waves,
         memory_bytes=workload.layout.memory_bytes,
+        waves=waves,
+        record=record,
     )
     title = f"simulating {', '.join(dataflows)} on {simulator}"
-    with shown_cycles(
-        Console(stderr=True), title, expected=workload.least_cycles(dataflows)
+    expected = workload.least_cycles(dataflows)
+    with shown_progress(
+        Console(stderr=True), title, expected=expected, commands=len(dataflows)
     ) as progress:
         return run_step(device, workload, dataflows, progress=progress)
 
@@ -384,7 +429,7 @@ def demo(
     path = {name: out_dir / name for name in ("trace.npz", "result.npz", "report.json")}
     mapping = readers.ids_path(path["trace.npz"])
     check_writable(*path.values(), mapping)
-    runs = _simulate(workload, dataflows, simulator=simulator, memory="ideal", waves=None)
+    runs = _simulate(workload, dataflows, simulator=simulator, memory="ideal")
     baseline, cast, fused = (
         make_report(workload, each, done, memory="ideal", simulator=simulator)
         for each, done in zip(dataflows, runs, strict=True)
@@ -429,10 +474,38 @@ def presets(run_length: int | None, merge_ways: int | None) -> None:
     console.print(sorting)
 
 
-def _columns(*numbers: str) -> Table:
-    """A table of presets with these columns of numbers."""
+@main.command(
+    epilog=_example(
+        "castbag memories",
+        "castbag run zipf.npz --memory ddr3-800-x16",
+        "castbag run zipf.npz --memory ideal,latency=200,rate=8",
+    )
+)
+def memories() -> None:
+    """List the simulated memories.
+
+    Cycles are the engine's. `ideal` can be changed by `latency` (cycles) and `rate` (beats in 16
+    cycles), the others by `window` (accesses among which the controller chooses, each way), `front`
+    and `back` (cycles that it adds before and behind).
+    """
+    table = _columns("cycle", "bytes a cycle", "latency", "window", "MiB", first="memory")
+    table.add_column("source", overflow="fold")
+    for name, kind in MEMORIES.items():
+        if isinstance(kind, Dram):
+            cycle = f"{kind.clock_ps * kind.clocks / 1000:g} ns"
+            room = f"{kind.capacity >> 20:,}"
+            cells = (cycle, f"{kind.peak_bytes:g}", kind.latency, kind.window, room, kind.source)
+        else:
+            what = f"{kind.rate} beats in 16 cycles each way"
+            cells = ("any", "any", kind.latency, "-", "any", what)
+        table.add_row(name, *map(str, cells))
+    Console().print(table)
+
+
+def _columns(*numbers: str, first: str = "preset") -> Table:
+    """A table with a column of names, and these of numbers."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("preset")
+    table.add_column(first)
     for heading in numbers:
         table.add_column(heading, justify="right")
     return table

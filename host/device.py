@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 from castbag.rtl.config import EngineConfig
 
+from .activity import Activity
+
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
@@ -27,6 +29,8 @@ class Command:
     """(address, contents), written to memory before the command starts."""
     dumps: tuple[tuple[int, int], ...]
     """(address, bytes), read from memory after the command has ended."""
+    allocated: tuple[tuple[int, int], ...] = ()
+    """(address, bytes) that the engine may access, where memory can refuse others; none: all."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +44,10 @@ class Outcome:
     coalesced: tuple[NDArray[np.int64], NDArray[np.uint32]] | None
     """Rows [k] and bit patterns [k, words * lanes] of the coalesced gradients, as the engine's
     trace port showed them in the backward pass, in order of completion; None without that port."""
+    activity: Activity | None = None
+    """What went on meanwhile; None from a device that can't tell."""
+    requests: NDArray[np.uint64] | None = None
+    """Each burst [k, 3]: cycle, address with bit 63 set for a write, beats; None if not noted."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +61,17 @@ class Run:
     """Wall-clock time that those cycles took."""
 
 
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is."""
+
+    cycles: int
+    commands: int
+    """That are over."""
+    lookups: int
+    """That have been summed in all, forward and backward."""
+
+
 class Device(Protocol):
     """An engine with a memory."""
 
@@ -62,10 +81,10 @@ class Device(Protocol):
         ...
 
     def run(
-        self, commands: Sequence[Command], *, progress: Callable[[int], None] | None = None
+        self, commands: Sequence[Command], *, progress: Callable[[Progress], None] | None = None
     ) -> Run:
         """Run `commands` in order; a command that fails ends as an outcome, too.
 
-        `progress` is called now and then with the cycles run so far.
+        `progress` is called now and then.
         """
         ...

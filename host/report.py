@@ -1,25 +1,26 @@
 # SPDX-FileCopyrightText: castbag contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""REPORT.json, and the table that a terminal shows.
+"""REPORT.json: what a step took, and why.
 
 Cycles and bytes of a simulated step are the engine's own counters; those of `--sim golden` are the
 traffic formula's, without cycles. A phase that the operation does not have has no entry.
 """
 
 import json
-from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
-
 from castbag.golden.traffic import Dataflow
+from castbag.rtl.control.map import READ_CLIENTS, UNIT_STATES, UNITS, WRITE_CLIENTS
 
+from .activity import DRAM, Activity, Counts, bound
 from .step import HARDWARE_PHASE, StepRun
 from .workload import Workload
 
 BASELINE: Dataflow = "expand-coalesce"
 """What `--compare` compares with."""
+
+CURVE_POINTS = 300
+"""Steps of `bus`, at most."""
 
 Report = dict[str, Any]
 
@@ -38,12 +39,21 @@ def make_report(
     `total` count overlapping phases once, its bytes are the phases' sums. In each of its cycles the
     cast is active, or one other phase, or both; so `overlap_cycles`, in which it is both, are the
     sum of the phases' cycles less those of `total`.
+
+    `clients` has the beats and bytes of each of the engine's read and write clients, `units` the
+    cycles in which each unit was busy, starved or blocked. From a device that can tell, each phase
+    also has what bounds it (`bound`), its units and its DRAM; and there is `bus`, the course of the
+    bus in `CURVE_POINTS` steps at most, and `dram`, the DRAM's counts, if the memory is one.
     """
     traffic = workload.traffic(dataflow)
+    activity = run.activity if run else None
     phases = {
-        name: _counted(workload, name, run)
-        if run
-        else _phase(None, moved.bytes_read, moved.bytes_written, workload.config.bus_bytes)
+        name: (
+            _counted(workload, name, run)
+            if run
+            else _phase(None, moved.bytes_read, moved.bytes_written, workload.config.bus_bytes)
+        )
+        | _observed(name, activity)
         for name, moved in traffic.items()
     }
     read = sum(phase["bytes_read"] for phase in phases.values())
@@ -66,6 +76,10 @@ def make_report(
         "unique_rows": workload.unique_rows,
         "bit_exact": run.bit_exact if run else None,
         "phases": phases,
+        "clients": _clients(workload, dataflow),
+        "units": run and _units(run.registers),
+        "bus": activity and activity.curve(CURVE_POINTS),
+        "dram": activity and _dram(activity.total()),
         "total": {
             "cycles": cycles,
             "overlap_cycles": overlap,
@@ -99,6 +113,55 @@ def _phase(cycles: int | None, read: int, written: int, beat: int) -> Report:
     }
 
 
+def _clients(workload: Workload, dataflow: Dataflow) -> Report:
+    """Beats and bytes by client; `run_step` has held the engine's counters to them."""
+    beats, size = workload.client_beats(dataflow), workload.config.bus_bytes
+    return {
+        direction: {
+            name: {
+                "beats": beats.get((direction, name), 0),
+                "bytes": beats.get((direction, name), 0) * size,
+            }
+            for name, _ in clients
+        }
+        for direction, clients in (("read", READ_CLIENTS), ("write", WRITE_CLIENTS))
+    }
+
+
+def _units(counts: Counts) -> Report:
+    """Cycles of each unit, by what it did."""
+    return {
+        unit: {state: counts[f"{unit}_{state}".upper()] for state, _ in UNIT_STATES}
+        for unit, _ in UNITS
+    }
+
+
+def _dram(counts: Counts) -> Report | None:
+    """The DRAM's counts, and the share of its accesses that found their row open."""
+    accesses = counts["row_hits"] + counts["row_misses"] + counts["row_conflicts"]
+    if not counts["clocks"]:
+        return None
+    return {
+        **{name: counts[name] for name in DRAM},
+        "row_hit_rate": counts["row_hits"] / accesses if accesses else 0.0,
+        "bus_utilization": counts["busy_clocks"] / counts["clocks"],
+    }
+
+
+def _observed(name: str, activity: Activity | None) -> Report:
+    """What else is known of a phase, if the device could tell."""
+    if activity is None:
+        return {"bound": None, "units": None, "dram": None}
+    phase = HARDWARE_PHASE[name]
+    counts = activity.of_phase(phase)
+    why = bound(phase, counts)
+    return {
+        "bound": {"by": why.by, "share": round(why.share, 4)},
+        "units": _units(counts),
+        "dram": _dram(counts),
+    }
+
+
 def compared(report: Report, baseline: Report) -> Report:
     """`report` with its `baseline`, and how many times its cycles and bytes the baseline takes."""
     return {
@@ -118,75 +181,3 @@ def _ratio(baseline: Report, report: Report, key: str) -> float | None:
 def report_json(report: Report) -> bytes:
     """The bytes of REPORT.json."""
     return (json.dumps(report, indent=2, allow_nan=False) + "\n").encode()
-
-
-def print_reports(console: Console, reports: Sequence[Report]) -> None:
-    """What the batch is, then cycles and bytes of each phase of each report.
-
-    Where one of several reports is the baseline's, ratios to it follow each total.
-    """
-    first = reports[0]
-    dropped = f" ({first['dropped_lookups']:,} dropped)" if first["dropped_lookups"] else ""
-    batch = [f"{first[key]:,} {key.replace('_', ' ')}" for key in ("bags", "unique_rows")]
-    _say(
-        console,
-        f"{first['lookups']:,} lookups{dropped} · {' · '.join(batch)} · table of"
-        f" {first['rows']:,} rows x {first['dim']} · preset {first['preset']},"
-        f" {first['memory']} memory",
-    )
-    runs = -(-(first["lookups"] - first["dropped_lookups"]) // first["run_length"])
-    if runs > 1 and "cast" in first["phases"]:
-        length, ways = first["run_length"], first["merge_ways"]
-        _say(console, f"sorted in {runs:,} runs of {length:,}, merged {ways} at a time")
-    table = Table("dataflow", "phase", box=None, pad_edge=False, header_style="bold")
-    for column in ("cycles", "bytes read", "written", "bus"):
-        table.add_column(column, justify="right")
-    for report in reports:
-        label = report["dataflow"]
-        for name, phase in report["phases"].items():
-            table.add_row(label, name, *_cells(phase))
-            label = ""
-        table.add_row(label, "total", *_cells(report["total"]), style="bold", end_section=True)
-        table.add_row()
-    console.print(table)
-    for report in reports:
-        _say_overlap(console, report)
-    baseline = next((each for each in reports if each["dataflow"] == BASELINE), None)
-    for report in reports:
-        if baseline is not None and report is not baseline:
-            ratios = compared(report, baseline)
-            named = {"speedup": ratios["speedup"], "traffic ratio": ratios["traffic_ratio"]}
-            known = [f"{name} {ratio:.2f}" for name, ratio in named.items() if ratio is not None]
-            _say(console, f"{report['dataflow']} against {BASELINE}: {', '.join(known)}")
-    exact = [report["bit_exact"] for report in reports]
-    if None not in exact:
-        yes = all(all(outputs.values()) for outputs in exact)
-        _say(console, f"bit-exact: {'yes' if yes else 'NO'}")
-
-
-def _say_overlap(console: Console, report: Report) -> None:
-    """How much of the cast cost no time, if there is a phase that it runs beside."""
-    phases, overlap = report["phases"], report["total"]["overlap_cycles"]
-    beside = [name for name in ("forward", "expand") if name in phases]
-    if overlap is not None and "cast" in phases and beside:
-        cast = phases["cast"]["cycles"]
-        _say(
-            console,
-            f"{report['dataflow']}: the cast ran {overlap:,} of its {cast:,} cycles beside"
-            f" {' and '.join(beside)}",
-        )
-
-
-def _cells(counts: Mapping[str, Any]) -> list[str]:
-    """Cycles, bytes read, bytes written, utilisation, as the table shows them."""
-    cycles, bus = counts["cycles"], counts.get("bus_utilization")
-    return [
-        "-" if cycles is None else f"{cycles:,}",
-        f"{counts['bytes_read']:,}",
-        f"{counts['bytes_written']:,}",
-        "" if bus is None else f"{bus:.0%}",
-    ]
-
-
-def _say(console: Console, text: str) -> None:
-    console.print(text, highlight=False, markup=False, soft_wrap=True)

@@ -18,9 +18,19 @@ from castbag.golden import fp32
 from castbag.golden.step import StepResult
 from castbag.golden.traffic import CAST_BYTES, ELEMENT_BYTES
 from castbag.golden.traffic import Dataflow as DataflowName
-from castbag.rtl.control.map import Dataflow, Error, Mode, Optimizer, Phase, encode_descriptor
+from castbag.rtl.control.map import (
+    READ_CLIENTS,
+    WRITE_CLIENTS,
+    Dataflow,
+    Error,
+    Mode,
+    Optimizer,
+    Phase,
+    encode_descriptor,
+)
 
-from .device import Command, Device, Outcome
+from .activity import Activity
+from .device import Command, Device, Outcome, Progress
 from .workload import Workload
 
 DATAFLOWS: dict[DataflowName, Dataflow] = {
@@ -61,6 +71,10 @@ class StepRun:
     registers: dict[str, int]
     cycles_per_second: float
     """Of the whole run."""
+    activity: Activity | None = None
+    """What went on meanwhile, from a device that can tell."""
+    requests: NDArray[np.uint64] | None = None
+    """Every burst, from a device that was asked to note them (`Outcome.requests`)."""
 
 
 def run_step(
@@ -68,7 +82,7 @@ def run_step(
     workload: Workload,
     dataflows: Sequence[DataflowName],
     *,
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[Progress], None] | None = None,
 ) -> tuple[StepRun, ...]:
     """Carry out `workload` on `device` once in each of `dataflows`, in one run.
 
@@ -82,6 +96,9 @@ def run_step(
                 (buffer.extent[0], loads[name]) for name, buffer in workload.layout.buffers.items()
             ),
             dumps=tuple(buffer.extent for buffer in workload.layout.buffers.values()),
+            allocated=tuple(
+                (buffer.address, buffer.size) for buffer in workload.layout.buffers.values()
+            ),
         )
         for dataflow in dataflows
     ]
@@ -165,6 +182,8 @@ def _judge(
         faults=tuple(f"{dataflow}: {fault}" for fault in faults),
         registers=registers,
         cycles_per_second=speed,
+        activity=outcome.activity,
+        requests=outcome.requests,
     )
 
 
@@ -258,6 +277,11 @@ def _miscounts(
         moved = traffic.get(phase)
         counts[f"{phase.name}_READ_BEATS"] = moved.bytes_read // beat if moved else 0
         counts[f"{phase.name}_WRITE_BEATS"] = moved.bytes_written // beat if moved else 0
+    by_client = workload.client_beats(dataflow)
+    for direction, clients in (("read", READ_CLIENTS), ("write", WRITE_CLIENTS)):
+        for client, _ in clients:
+            beats = by_client.get((direction, client), 0)
+            counts[f"{direction.upper()}_{client.upper()}_BEATS"] = beats
     for name, expected in counts.items():
         if registers[name] != expected:
             yield f"register {name} is {registers[name]}, by the formula {expected}"

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from castbag.golden.batch import Batch, BatchError, Bounds, check_matrix
 from castbag.golden.step import Op, StepResult, step
-from castbag.golden.traffic import Dataflow, Runs, Traffic, phase_traffic
+from castbag.golden.traffic import Dataflow, Runs, Term, Traffic, phases, sums, terms
 from castbag.rtl.config import EngineConfig
 
 from .buffers import Layout
@@ -62,22 +62,35 @@ class Workload:
         """U, the distinct rows of the valid lookups."""
         return np.unique(self.batch.indices[self.batch.valid]).size
 
-    def traffic(self, dataflow: Dataflow) -> dict[str, Traffic]:
-        """The bytes of each phase, by the golden formula."""
-        return phase_traffic(
+    def terms(self, dataflow: Dataflow) -> list[Term]:
+        """The streams of the operation's phases, by the golden formula."""
+        of_step = terms(
             self.batch,
             dim=self.dim,
             bus_bytes=self.config.bus_bytes,
             index_bytes=self.index_bytes,
             offset_bytes=self.offset_bytes,
             dataflow=dataflow,
-            op=self.op,
             runs=Runs(
                 run_length=self.config.run_length,
                 merge_ways=self.config.merge_ways,
                 run_bytes=self.config.packing.run_bytes,
             ),
         )
+        mine = phases(dataflow, self.op)
+        return [term for term in of_step if term.phase in mine]
+
+    def traffic(self, dataflow: Dataflow) -> dict[str, Traffic]:
+        """The bytes of each phase, by the golden formula."""
+        return sums(self.terms(dataflow), phases(dataflow, self.op), self.config.bus_bytes)
+
+    def client_beats(self, dataflow: Dataflow) -> dict[tuple[str, str], int]:
+        """The beats of each (direction, client), by the golden formula."""
+        beats: dict[tuple[str, str], int] = {}
+        for term in self.terms(dataflow):
+            key = term.direction, term.client
+            beats[key] = beats.get(key, 0) + term.beats
+        return beats
 
     def least_cycles(self, dataflows: Sequence[Dataflow]) -> int:
         """Cycles that the bus alone needs: in each phase, the beats of its busier direction."""

@@ -7,26 +7,28 @@ import shutil
 import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 
-from castbag.host.device import Command, Outcome, Run
+from castbag.host.activity import NAMES, Activity
+from castbag.host.device import Command, Outcome, Progress, Run
 from castbag.rtl.config import EngineConfig
-from castbag.rtl.control.map import DESCRIPTOR_BYTES, field
+from castbag.rtl.control.map import COUNTERS, DESCRIPTOR_BYTES, Phase, field, register
 
+from .memories import UnknownMemory, memory_of, sources
 from .model import SIMULATORS, Model, SimulationFailed, header_ports
-
-MEMORIES = {"ideal": {"LATENCY": 64}}
-"""Memories by name, as constants of `system.v`. `ideal`: one beat a cycle each way, 64 cycles."""
 
 RING_BYTES = 0x1000
 """Bytes at the start of memory that hold the ring of descriptors; buffers lie above."""
 
-SOURCES = ("memory.v", "axi_rules.v", "system.v")
+SOURCES = ("axi_rules.v", "faults.v", "records.v", "system.v")
 
 POLL_SECONDS = 0.1
+
+MOST_REGIONS = 24
+"""Places that a command may allocate, the ring among them."""
 
 
 class DeviceFault(SimulationFailed):
@@ -44,6 +46,24 @@ class SimulatedOutcome(Outcome):
     """Bus beats (read, written) that the memory counted, the descriptor's included."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Faults:
+    """What goes wrong on the bus while a command runs: see `faults.v`; all 0 is nothing.
+
+    `reset_after`: so many cycles after it was launched everything is reset, once, and the command
+    is launched anew.
+    """
+
+    stalls: int = 0
+    order: int = 0
+    late: int = 0
+    fault: int = 0
+    fault_at: int = 0
+    fault_response: int = 0
+    mute: int = 0
+    reset_after: int = 0
+
+
 class SimulatedDevice:
     """Runs commands in a simulator: cycle-exact, every rule of the bus watched.
 
@@ -54,10 +74,13 @@ class SimulatedDevice:
     Args:
         config: The engine's.
         simulator: "verilator", or "icarus": some hundred times slower, and sees X.
-        memory: One of `MEMORIES`.
+        memory: A name of `castbag.sim.memories.MEMORIES`, with changes behind it if need be.
         memory_bytes: Its size, a multiple of 4096; an access beyond is answered DECERR, and if the
             engine does not report that as an error of its own, DeviceFault is raised.
         waves: Write all signals of each run to this FST file.
+        record: Note every burst (`Outcome.requests`).
+        faults: What goes wrong during each command; none, nothing.
+        watchdog: The engine's, in cycles; None leaves it at its reset value.
     """
 
     def __init__(
@@ -68,21 +91,30 @@ class SimulatedDevice:
         memory: str = "ideal",
         memory_bytes: int,
         waves: Path | None = None,
+        record: bool = False,
+        faults: Sequence[Faults] = (),
+        watchdog: int | None = None,
     ):
         if simulator not in SIMULATORS:
             raise ValueError(f"simulator {simulator!r} unknown: there are {', '.join(SIMULATORS)}")
-        if memory not in MEMORIES:
-            raise ValueError(f"memory {memory!r} unknown: there is {', '.join(MEMORIES)}")
+        self.kind = memory_of(memory)
         if memory_bytes % 4096 or not RING_BYTES < memory_bytes <= 1 << config.address_bits:
             raise ValueError(
                 f"memory_bytes = {memory_bytes}: must be a multiple of 4096, more than the ring's"
                 f" {RING_BYTES}, and at most 2**{config.address_bits}"
+            )
+        if self.kind.capacity is not None and memory_bytes > self.kind.capacity:
+            raise UnknownMemory(
+                f"memory {memory} holds {self.kind.capacity:,} bytes; {memory_bytes:,} are needed"
             )
         self.config = config
         self.simulator = simulator
         self.memory = memory
         self.memory_bytes = memory_bytes
         self.waves = waves
+        self.record = record
+        self.faults = tuple(faults)
+        self.watchdog = register("WATCHDOG").reset if watchdog is None else watchdog
 
     def engine(self) -> str:
         """Verilog of the engine, as module `castbag` with its trace port."""
@@ -94,28 +126,30 @@ class SimulatedDevice:
     def model(self) -> Model:
         """What is built for it."""
         here = Path(__file__).parent
-        sources = {name: (here / name).read_text() for name in SOURCES}
+        own = {name: (here / name).read_text() for name in SOURCES}
         constants = {
             "ADDRESS_BITS": self.config.address_bits,
             "DATA_BITS": self.config.bus_bits,
             "INDEX_BITS": self.config.vector_index_bits,
             "SIZE_BITS": _size_bits(self.memory_bytes, self.simulator),
-            **MEMORIES[self.memory],
+            "PHASES": len(Phase),
+            "EVENTS": len(COUNTERS),
+            "LOOKUP_EVENT": [name for name, _ in COUNTERS].index("INTERLEAVE_BUSY"),
         }
         return Model(
             top="system",
-            sources=(*sources.items(), ("castbag.v", self.engine())),
+            sources=(*own.items(), *sources(self.kind), ("castbag.v", self.engine())),
             simulator=self.simulator,
-            ports=header_ports(sources["system.v"]),
+            ports=header_ports(own["system.v"]),
             constants=tuple(constants.items()),
             fast=True,
             waves=self.waves is not None,
         )
 
     def run(
-        self, commands: Sequence[Command], *, progress: Callable[[int], None] | None = None
+        self, commands: Sequence[Command], *, progress: Callable[[Progress], None] | None = None
     ) -> Run:
-        """Run the commands in order; `progress` is called with the cycles simulated so far.
+        """Run the commands in order; `progress` is called with how far it is.
 
         Raises DeviceFault, ValueError for a load or dump that is not whole words of the memory
         above the ring, ToolMissing, and SimulationFailed if it is the simulation that fails.
@@ -148,9 +182,15 @@ class SimulatedDevice:
                 f"command {number}: its descriptor has {len(command.descriptor)} bytes,"
                 f" not {DESCRIPTOR_BYTES}"
             )
+        if len(command.allocated) >= MOST_REGIONS:
+            raise ValueError(
+                f"command {number}: {len(command.allocated)} places are allocated:"
+                f" at most {MOST_REGIONS - 1}"
+            )
         loads = [("load", address, len(content)) for address, content in command.loads]
         dumps = [("dump", address, size) for address, size in command.dumps]
-        for kind, address, size in loads + dumps:
+        places = [("allocation", address, size) for address, size in command.allocated]
+        for kind, address, size in loads + dumps + places:
             if address % self.config.bus_bytes or size % self.config.bus_bytes:
                 problem = f"not whole words of {self.config.bus_bytes} bytes"
             elif not RING_BYTES <= address <= address + size <= self.memory_bytes:
@@ -164,20 +204,43 @@ class SimulatedDevice:
         bus_bytes = self.config.bus_bytes
         slots = RING_BYTES // DESCRIPTOR_BYTES
         job, loads, dumps = [], 0, 0
+
+        def written(content: bytes) -> tuple[int, int]:
+            """Its file, and its words; $fread takes a word's first byte for its highest."""
+            nonlocal loads
+            words = np.frombuffer(content, np.uint8).reshape(-1, bus_bytes)[:, ::-1]
+            words.tofile(folder / f"load_{loads}.bin")
+            loads += 1
+            return loads - 1, len(words)
+
         for number, command in enumerate(commands):
-            slot = (number % slots * DESCRIPTOR_BYTES, command.descriptor)
-            entry = {"limit": self._limit(command), "loads": [], "dumps": []}
-            for address, content in (*command.loads, slot):
-                # $fread takes a word's first byte for its highest.
-                words = np.frombuffer(content, np.uint8).reshape(-1, bus_bytes)[:, ::-1]
-                words.tofile(folder / f"load_{loads}.bin")
-                entry["loads"].append((loads, address // bus_bytes, len(words)))
-                loads += 1
+            faults = asdict(self.faults[number] if number < len(self.faults) else Faults())
+            entry = {
+                "limit": self._limit(command),
+                "descriptor": written(command.descriptor),
+                "loads": [],
+                "dumps": [],
+                "allocated": [],
+                "reset_after": faults.pop("reset_after"),
+                "faults": faults,
+            }
+            for address, content in command.loads:
+                file, words = written(content)
+                entry["loads"].append((file, address // bus_bytes, words))
             for address, size in command.dumps:
                 entry["dumps"].append((dumps, address // bus_bytes, size // bus_bytes))
                 dumps += 1
+            for address, size in ((0, RING_BYTES), *command.allocated):
+                if command.allocated:
+                    entry["allocated"].append((address // bus_bytes, size // bus_bytes))
             job.append(entry)
-        whole = {"memory_bytes": self.memory_bytes, "ring_slots": slots, "commands": job}
+        whole = {
+            "memory_bytes": self.memory_bytes,
+            "ring_slots": slots,
+            "record": self.record,
+            "watchdog": self.watchdog,
+            "commands": job,
+        }
         (folder / "job.json").write_text(json.dumps(whole))
 
     def _limit(self, command: Command) -> int:
@@ -186,30 +249,43 @@ class SimulatedDevice:
         lookups = min(_value(command, "lookups"), self.config.max_lookups, most)
         bags = min(_value(command, "bags"), most)
         words = self.config.words(min(_value(command, "dim"), self.config.max_dim))
-        latency = MEMORIES[self.memory]["LATENCY"]
+        latency = self.kind.latency
         sorts = 2 + self.config.packing.merge_passes(lookups)  # a pair's ways through a sorter
-        return 100_000 + 4 * ((lookups + bags) * (4 * words + 2 * latency) + 4 * lookups * sorts)
+        beats = 4 * words * self.kind.slowest_beat(self.config.bus_bytes)
+        each = 4 * ((lookups + bags) * (beats + 2 * latency) + 4 * lookups * sorts)
+        return 100_000 + self.watchdog + 8 * each * bool(self.faults) + each
 
     def _read_run(self, folder: Path, commands: Sequence[Command]) -> Run:
         told = json.loads((folder / "outcomes.json").read_text())
-        trace = np.fromfile(folder / "trace.bin", np.uint32).reshape(-1, self.config.lanes + 2)
-        outcomes, dumps, at = [], 0, 0
+        vectors = np.fromfile(folder / "trace.bin", np.uint32).reshape(-1, self.config.lanes + 2)
+        samples = np.fromfile(folder / "samples.bin", "<i8").reshape(-1, len(NAMES))
+        requests = np.fromfile(folder / "requests.bin", "<u8").reshape(-1, 3)
+        outcomes, dumps = [], 0
         for number, (command, entry) in enumerate(zip(commands, told, strict=True)):
             contents = []
             for _ in command.dumps:
                 contents.append((folder / f"dump_{dumps}.bin").read_bytes())
                 dumps += 1
-            records = trace[at : at + entry["traced"]]
-            at += entry["traced"]
+            # What was recorded before a command is over is its own.
+            parts = zip((vectors, samples, requests), entry["records"], strict=True)
+            traced, sampled, requested = (records[:count] for records, count in parts)
+            vectors, samples, requests = (
+                records[count:]
+                for records, count in zip(
+                    (vectors, samples, requests), entry["records"], strict=True
+                )
+            )
             coalesced = None
             if _value(command, "backward") and not entry["registers"]["ERROR"]:
                 words = self.config.words(_value(command, "dim"))
-                coalesced = _vectors(number, records, words, self.config.lanes)
+                coalesced = _vectors(number, traced, words, self.config.lanes)
             outcomes.append(
                 SimulatedOutcome(
                     registers=entry["registers"],
                     dumps=tuple(contents),
                     coalesced=coalesced,
+                    activity=Activity(sampled),
+                    requests=requested if self.record else None,
                     beats=tuple(entry["beats"]),
                 )
             )
@@ -220,7 +296,7 @@ class SimulatedDevice:
         )
 
 
-def _simulate(model: Model, folder: Path, progress: Callable[[int], None] | None) -> None:
+def _simulate(model: Model, folder: Path, progress: Callable[[Progress], None] | None) -> None:
     """Run the session; pass its progress on as it comes, from this thread."""
     lines = folder / "progress.txt"
     told = 0
@@ -229,10 +305,11 @@ def _simulate(model: Model, folder: Path, progress: Callable[[int], None] | None
         running = True
         while running:
             running = bool(wait([job], timeout=POLL_SECONDS).not_done)
-            news = lines.read_text().split()[told:] if progress and lines.exists() else []
-            told += len(news)
-            if progress and news:
-                progress(int(news[-1]))
+            # A line that is being written has no end yet.
+            news = lines.read_text().split("\n")[:-1] if progress and lines.exists() else []
+            if progress and len(news) > told:
+                told = len(news)
+                progress(Progress(*map(int, news[-1].split())))
         job.result()
 
 

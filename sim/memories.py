@@ -48,6 +48,15 @@ class Ideal:
         """It has no bound but the bus."""
         return None
 
+    def slowest_beat(self, bus_bytes: int) -> int:
+        """Cycles that a beat takes at the worst."""
+        return -(-16 // self.rate)
+
+    @property
+    def burst_bytes(self) -> int:
+        """What counts as an access: a usual cache line."""
+        return 64
+
     @property
     def capacity(self) -> None:
         """It is as large as need be."""
@@ -157,6 +166,11 @@ class Dram:
         """Cycles of the engine from an address to data, where the row must be opened."""
         clocks = self.rp + self.rcd + self.cl + self.burst_clocks
         return self.front + self.back + -(-clocks // self.clocks)
+
+    def slowest_beat(self, bus_bytes: int) -> int:
+        """Cycles that a beat takes at the worst: each of its accesses opens a row."""
+        accesses = -(-bus_bytes // self.burst_bytes)
+        return accesses * -(-(self.rc + self.wr + self.cl + self.faw) // self.clocks)
 
     def header(self) -> str:
         """Constants for `memory.v` and `dram.v`."""
@@ -331,7 +345,7 @@ CHANGES = {"ideal": ("latency", "rate"), "": ("window", "front", "back")}
 """What may be changed behind a name."""
 
 
-def memory(text: str) -> Memory:
+def memory_of(text: str) -> Memory:
     """The memory of that name, with the changes behind it; UnknownMemory says what is wrong."""
     name, *changes = text.split(",")
     if name not in MEMORIES:

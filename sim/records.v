@@ -15,6 +15,7 @@ module records #(
     parameter INDEX_BITS = 16,
     parameter PHASES = 5,
     parameter EVENTS = 48,
+    parameter LOOKUP_EVENT = 0,
     parameter DRAM_COUNTS = 16
 ) (
     input clk,
@@ -41,13 +42,14 @@ module records #(
     input [64*DRAM_COUNTS-1:0] dram,
     output reg [31:0] traced,
     output reg [31:0] sampled,
-    output reg [31:0] requested
+    output reg [31:0] requested,
+    output [63:0] looked_up
 );
   localparam FIRST_INTERVAL = 32, PER_INTERVAL = 512;
 
   integer trace, samples, requests;
   wire [31:0] end_word = trace_end, target_word = trace_target;
-  wire [63:0] read_address = araddr, write_address = {1'b1, {63 - ADDRESS_BITS{1'b0}}, awaddr};
+  wire [63:0] read_address = araddr, write_address = 64'h8000000000000000 | awaddr;
   wire [63:0] read_beats = arlen + 1, write_beats = awlen + 1;
 
   reg [63:0] cycle;
@@ -57,6 +59,7 @@ module records #(
   reg [PHASES-1:0] were_active;
   reg [31:0] interval, until_next, of_interval;
   integer k;
+  assign looked_up = counts[LOOKUP_EVENT];
 
   initial begin
     trace = $fopen("trace.bin", "wb");
@@ -65,6 +68,7 @@ module records #(
     {traced, sampled, requested, cycle, on_their_way, were_active} = 0;
     {awaited, read_refused, write_refused, data_refused} = 0;
     for (k = 0; k < EVENTS; k = k + 1) counts[k] = 0;
+    {until_next, of_interval} = 0;
     interval = FIRST_INTERVAL;
   end
 

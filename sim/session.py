@@ -4,8 +4,9 @@
 
 It runs inside the simulator, in the run folder that `castbag.sim.device` prepared, on the
 top module of `system.v`. Job in: `job.json` and the `load_<k>.bin` that it names. Result out:
-`outcomes.json`, `dump_<k>.bin`, `trace.bin`; in `progress.txt` now and then a line with the cycles
-so far; or `fault.txt`, where the device broke a rule.
+`outcomes.json`, `dump_<k>.bin`, and what `records.v` writes; in `progress.txt` now and then a line
+with the cycles so far, the commands that are over, and the lookups that the one that runs has
+summed; or `fault.txt`, where the device or its memory broke a rule.
 
 Python wakes for register accesses and for the interrupt, and sleeps through the rest.
 """
@@ -25,10 +26,13 @@ RESET_CYCLES = 4
 REGISTER_CYCLES = 1000  # no register access takes as long
 HEARTBEAT_CYCLES = 250_000
 
-FILL, LOAD, DUMP = range(3)
+FILL, LOAD, DUMP, ALLOCATE, FORGET = range(5)
+
+FAULTS = ("stalls", "order", "late", "fault", "fault_at", "fault_response", "mute")
+"""Controls of `faults.v`, as a job's commands name them."""
 
 INPUTS = (
-    *("rst", "memory_bytes", "outside_clear"),
+    *("rst", "memory_bytes", "outside_clear", "record", "arm", *FAULTS),
     *("backdoor", "backdoor_action", "backdoor_file", "backdoor_first", "backdoor_words"),
     *("s_axil_awaddr", "s_axil_awvalid", "s_axil_wdata", "s_axil_wvalid", "s_axil_bready"),
     *("s_axil_araddr", "s_axil_arvalid", "s_axil_rready"),
@@ -45,6 +49,13 @@ RULES = {
     8: "W: a standing beat was withdrawn or changed",
 }
 """What `axi_rules.v` watches for."""
+
+DRAM_RULES = (
+    *("", "tRCD", "tRP", "tRAS", "tRC", "tRRD_S", "tRRD_L", "tFAW", "tCCD_S", "tCCD_L", "tRTP"),
+    *("tWR", "tWTR_S", "tWTR_L", "the data bus's turn to writing", "tRFC", "tREFI"),
+    "a command to a bank that is not in the state for it",
+)
+"""What `dram_rules.v` watches for, by number."""
 
 
 class Fault(Exception):  # noqa: N818
@@ -79,13 +90,23 @@ class Session:
 
     async def start(self, memory_bytes: int) -> None:
         """Reset the engine; fill memory with noise."""
-        self.dut.rst.value = 1
         self.dut.memory_bytes.value = memory_bytes
+        await self.reset()
+        await self._back_door(FILL)
+
+    async def reset(self) -> None:
+        """Reset engine and bus; memory keeps its contents."""
+        self.dut.rst.value = 1
         for _ in range(RESET_CYCLES):
             await self._step()
-        await self._back_door(FILL)
         self.dut.rst.value = 0
         await self._step()
+
+    async def allocate(self, places: list) -> None:
+        """Have memory refuse what is not in one of these (first, words); none: refuse nothing."""
+        await self._back_door(FORGET)
+        for first, words in places:
+            await self._back_door(ALLOCATE, first=first, words=words)
 
     async def load(self, file: int, first: int, words: int) -> None:
         """Write `load_<file>.bin` to memory, from word `first` on."""
@@ -150,6 +171,17 @@ class Session:
         if rule:
             where = int(self.dut.broken_address.value)
             raise Fault(f"{RULES[rule]} (address {where:#x}, cycle {self.cycle})")
+        rule = int(self.dut.dram_broken.value)
+        if rule:
+            clock = int(self.dut.dram_broken_clock.value)
+            raise Fault(f"the simulated DRAM broke its own {DRAM_RULES[rule]} at clock {clock}")
+
+    async def settled(self, *, limit: int) -> None:
+        """Wait until memory owes no answers to a command that has failed."""
+        end = self.cycle + limit
+        while await self.read("STATUS") & 0b100:
+            if self.cycle > end:
+                raise Fault(f"memory still owes answers after {limit} cycles")
 
     async def interrupt(self, *, limit: int, heartbeat) -> None:
         """Sleep until the interrupt; Fault after `limit` cycles without."""
@@ -181,33 +213,67 @@ async def session(dut):
 
 
 async def _run(host: Session, job: dict, outcomes: list, progress) -> None:
+    dut = host.dut
+
     def heartbeat():
-        print(host.cycle, file=progress, flush=True)
+        print(host.cycle, len(outcomes), int(dut.looked_up.value), file=progress, flush=True)
 
     slots = job["ring_slots"]
     await host.start(job["memory_bytes"])
-    await host.write("RING_BASE", 0)
-    await host.write("RING_SIZE", slots - 1)
-    await host.write("IRQ_ENABLE", 0b11)
-    await host.write("CONTROL", 1)
-    for number, command in enumerate(job["commands"]):
-        for place in command["loads"]:
-            await host.load(*place)
-        outcome = await _command(host, (number + 1) % slots, command["limit"], heartbeat)
+    dut.record.value = int(job["record"])
+    await _set_up(host, job)
+    slot = 0
+    for command in job["commands"]:
+        await _prepare(host, job, command, slot)
+        if command["reset_after"]:
+            await host.write("TAIL", (slot + 1) % slots)
+            for _ in range(command["reset_after"]):
+                await FallingEdge(dut.clk)
+            await host.reset()
+            await _set_up(host, job)
+            slot = 0
+            await _prepare(host, job, command, slot)
+        slot = (slot + 1) % slots
+        outcomes.append(await _command(host, slot, command, heartbeat))
         for place in command["dumps"]:
             await host.dump(*place)
-        outcomes.append(outcome)
         heartbeat()
 
 
-async def _command(host: Session, tail: int, limit: int, heartbeat) -> dict:
+async def _set_up(host: Session, job: dict) -> None:
+    """What a host does once after a reset."""
+    await host.write("RING_BASE", 0)
+    await host.write("RING_SIZE", job["ring_slots"] - 1)
+    await host.write("IRQ_ENABLE", 0b11)
+    await host.write("WATCHDOG", job["watchdog"])
+    await host.write("CONTROL", 1)
+
+
+async def _prepare(host: Session, job: dict, command: dict, slot: int) -> None:
+    """Load what a command needs, its descriptor into a slot of the ring; set what goes wrong."""
     dut = host.dut
-    before = [int(port.value) for port in (dut.beats_read, dut.beats_written, dut.traced)]
+    for place in command["loads"]:
+        await host.load(*place)
+    file, words = command["descriptor"]
+    await host.load(file, slot * words, words)
+    await host.allocate(command["allocated"])
+    for name in FAULTS:
+        getattr(dut, name).value = command["faults"].get(name, 0)
+    dut.arm.value = 1
+    await FallingEdge(dut.clk)
+    dut.arm.value = 0
+
+
+async def _command(host: Session, tail: int, command: dict, heartbeat) -> dict:
+    """Launch it, sleep until its interrupt, take the registers; leave the ring ready to go on."""
+    dut = host.dut
+    counts = (*(dut.beats_read, dut.beats_written), *(dut.traced, dut.sampled, dut.requested))
+    before = [int(port.value) for port in counts]
     cycle, clock = host.cycle, time.perf_counter()
     await host.write("TAIL", tail)
-    await host.interrupt(limit=limit, heartbeat=heartbeat)
+    await host.interrupt(limit=command["limit"], heartbeat=heartbeat)
     cycles, seconds = host.cycle - cycle, time.perf_counter() - clock
-    after = [int(port.value) for port in (dut.beats_read, dut.beats_written, dut.traced)]
+    dut.mute.value = 0
     registers = {entry.name: await host.read(entry.name) for entry in REGISTERS}
     if dut.outside.value == 1 and registers["ERROR"] not in (Error.READ, Error.WRITE):
         where = int(dut.outside_address.value)
@@ -217,14 +283,15 @@ async def _command(host: Session, tail: int, limit: int, heartbeat) -> dict:
     if registers["ERROR"]:
         await host.write("ERROR", 1)
     dut.outside_clear.value = 0
-    await FallingEdge(dut.clk)
+    await host.settled(limit=command["limit"])
     if dut.interrupt.value == 1:
         raise Fault("the interrupt stands although its events are cleared")
-    read, written, traced = (now - then for now, then in zip(after, before, strict=True))
+    after = [int(port.value) for port in counts]
+    read, written, *records = (now - then for now, then in zip(after, before, strict=True))
     return {
         "registers": registers,
         "beats": [read, written],
-        "traced": traced,
+        "records": records,
         "cycles": cycles,
         "seconds": seconds,
     }

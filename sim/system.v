@@ -13,7 +13,8 @@ module system #(
     parameter INDEX_BITS = 16,  // of the trace port's target
     parameter SIZE_BITS = 16,
     parameter PHASES = 5,
-    parameter EVENTS = 48
+    parameter EVENTS = 48,
+    parameter LOOKUP_EVENT = 0
 ) (
     output reg clk,
     input rst,
@@ -35,6 +36,7 @@ module system #(
     output [31:0] traced,  // records of trace.bin
     output [31:0] sampled,  // of samples.bin
     output [31:0] requested,  // of requests.bin
+    output [63:0] looked_up,  // events of number LOOKUP_EVENT
     input record,  // write the latter
 
     // See faults.v.
@@ -167,7 +169,7 @@ module system #(
 
   records #(
       .ADDRESS_BITS(ADDRESS_BITS), .DATA_BITS(DATA_BITS), .INDEX_BITS(INDEX_BITS),
-      .PHASES(PHASES), .EVENTS(EVENTS)
+      .PHASES(PHASES), .EVENTS(EVENTS), .LOOKUP_EVENT(LOOKUP_EVENT)
   ) records (
       .clk(clk), .rst(rst), .active(trace_active), .events(trace_events),
       .trace_valid(trace_valid), .trace_target(trace_target), .trace_data(trace_data),
@@ -175,7 +177,7 @@ module system #(
       .araddr(araddr), .arlen(arlen), .arvalid(arvalid), .arready(arready), .rvalid(rvalid),
       .rready(rready), .awaddr(awaddr), .awlen(awlen), .awvalid(awvalid), .awready(awready),
       .wvalid(wvalid), .wready(wready), .dram(memory.dram_counts),
-      .traced(traced), .sampled(sampled), .requested(requested)
+      .traced(traced), .sampled(sampled), .requested(requested), .looked_up(looked_up)
   );
 
   reg [8*32-1:0] name;

@@ -15,8 +15,8 @@ import numpy as np
 from castbag.golden.batch import Batch
 from castbag.golden.casting import cast
 from castbag.golden.step import step
-from castbag.golden.traffic import Runs, phase_traffic
-from castbag.host.device import Outcome, Run
+from castbag.golden.traffic import Runs, phases, sums, terms
+from castbag.host.device import Outcome, Progress, Run
 from castbag.rtl.config import EngineConfig
 from castbag.rtl.control.map import DESCRIPTOR, REGISTERS
 
@@ -63,7 +63,7 @@ class FakeDevice:
             dumps = tuple(bytes(self.memory[at : at + size]) for at, size in command.dumps)
             outcomes.append(Outcome(registers=registers, dumps=dumps, coalesced=traced))
             if progress:
-                progress(1000 * number)
+                progress(Progress(cycles=1000 * number, commands=number, lookups=10 * number))
         return Run(outcomes=tuple(outcomes), cycles=1000 * len(commands), seconds=0.5)
 
     def _matrix(self, address: int, rows: int, dim: int) -> np.ndarray:
@@ -143,16 +143,20 @@ class FakeDevice:
         registers["DROPPED_LOOKUPS"] = batch.dropped
         if op != "forward":
             registers["UNIQUE_ROWS"] = np.unique(batch.indices[batch.valid]).size
-        moved = phase_traffic(
+        of_step = terms(
             batch,
             dim=f["dim"],
             bus_bytes=self.config.bus_bytes,
             index_bytes=8 if f["wide_indices"] else 4,
             offset_bytes=8 if f["wide_offsets"] else 4,
             dataflow=dataflow,
-            op=op,
             runs=self._runs(),
         )
+        mine = phases(dataflow, op)
+        listed = [term for term in of_step if term.phase in mine]
+        for term in listed:
+            registers[f"{term.direction}_{term.client}_BEATS".upper()] += term.beats
+        moved = sums(listed, mine, self.config.bus_bytes)
         for name, bytes_ in moved.items():
             phase = {"coalesce": "BACKWARD"}.get(name, name.upper())
             reads = bytes_.bytes_read // self.config.bus_bytes

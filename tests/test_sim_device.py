@@ -60,8 +60,11 @@ def test_commands_around_the_ring(simulator):
     run = device(simulator).run([copy(each) for each in contents], progress=seen.append)
     assert [outcome.dumps for outcome in run.outcomes] == [(each,) for each in contents]
     assert [outcome.registers["HEAD"] for outcome in run.outcomes] == [*range(1, 16), 0, 1, 2]
-    assert seen == sorted(seen)
-    assert seen[-1] >= run.cycles > 0
+    for name in ("cycles", "commands", "lookups"):
+        values = [getattr(each, name) for each in seen]
+        assert values == sorted(values)
+    assert seen[-1].cycles >= run.cycles > 0
+    assert (seen[-1].commands, seen[-1].lookups) == (18, 0)
     assert run.seconds > 0
     for outcome in run.outcomes:
         assert list(outcome.registers) == [register.name for register in REGISTERS]
@@ -162,7 +165,7 @@ def test_waves(simulator, tmp_path):
     ("arguments", "message"),
     [
         ({"simulator": "spice"}, "simulator 'spice' unknown: there are verilator, icarus"),
-        ({"memory": "drum"}, "memory 'drum' unknown: there is ideal"),
+        ({"memory": "drum"}, "memory 'drum' unknown: there are ideal, sdr-133"),
         ({"memory_bytes": 8191}, "memory_bytes = 8191: must be a multiple of 4096"),
         ({"memory_bytes": 4096}, "memory_bytes = 4096: must be .* more than the ring's 4096"),
         ({"memory_bytes": 1 << 33}, r"memory_bytes = 8589934592: must be .* at most 2\*\*32"),

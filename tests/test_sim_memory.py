@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import castbag.sim
-from castbag.sim.memories import Ideal, memory, sources
+from castbag.sim.memories import Ideal, memory_of, sources
 from castbag.sim.model import SIMULATORS, Model, header_ports
 
 HERE = Path(castbag.sim.__file__).parent
@@ -57,7 +57,7 @@ def simulate_dram(name, simulator, folder, **parameters):
     data_bits, ports = PORTS[name]
     bench = "tests.benches.sim_dram"
     constants = {"ADDRESS_BITS": 32, "DATA_BITS": data_bits, "SIZE_BITS": 20, "READ_PORTS": ports}
-    simulate("memory", sources(memory(name)), bench, constants, simulator, folder, **parameters)
+    simulate("memory", sources(memory_of(name)), bench, constants, simulator, folder, **parameters)
 
 
 @pytest.mark.parametrize(

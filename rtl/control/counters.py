@@ -172,10 +172,12 @@ class Counters(wiring.Component):
             elif phase == Phase.BACKWARD:
                 reads = reads | fed
             yield from (active, reads, writes)
-        yield from self.read_beats
-        yield from self.write_beats
         cast = self.active[Phase.CAST]
         main = (self.active & ~Const(1 << Phase.CAST, len(Phase))).any()
+        for k in range(len(READ_CLIENTS)):
+            # Before a command runs, its descriptor is read by the first client.
+            yield self.read_beats[k] & (main if k < MAIN_READERS else 1)
+        yield from self.write_beats
         for k in range(len(UNITS)):
             at_work = cast if k >= len(UNITS) - CAST_UNITS else main
             valid, ready = self.valid[k], self.ready[k]

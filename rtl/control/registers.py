@@ -82,11 +82,12 @@ class RegisterFile(wiring.Component):
             m.d.sync += [address.eq(bus.araddr), taken.eq(1)]
         words = {offset >> 2: self.value(entry)[part] for offset, entry, part in self._words()}
         # Counters are the upper half of the space: their base has one bit, above all other offsets.
-        is_counter, upper = address[exact_log2(COUNTER_BASE)], address[2]
+        place, upper = address[3 : exact_log2(COUNTER_BASE)], address[2]
+        is_counter = address[exact_log2(COUNTER_BASE)] & (place < len(COUNTERS))
         asked_upper = Signal(COUNTER_BITS - 32)
         m.d.comb += [
             self.ask.eq(taken & is_counter & ~upper),
-            self.index.eq(address[3 : 3 + len(self.index)]),
+            self.index.eq(place),
         ]
         with m.If(taken & (~self.ask | self.count_valid)):
             m.d.sync += [taken.eq(0), bus.rvalid.eq(1), bus.rdata.eq(_select(words, address[2:]))]

@@ -18,7 +18,7 @@ module castbag #(
     input rst,
     output interrupt,
 
-    input [8:0] s_axil_awaddr,
+    input [9:0] s_axil_awaddr,
     input [2:0] s_axil_awprot,
     input s_axil_awvalid,
     output s_axil_awready,
@@ -29,7 +29,7 @@ module castbag #(
     output [1:0] s_axil_bresp,
     output reg s_axil_bvalid,
     input s_axil_bready,
-    input [8:0] s_axil_araddr,
+    input [9:0] s_axil_araddr,
     input [2:0] s_axil_arprot,
     input s_axil_arvalid,
     output s_axil_arready,
@@ -79,7 +79,9 @@ module castbag #(
     output trace_valid,
     output [INDEX_BITS-1:0] trace_target,
     output [DATA_BITS-1:0] trace_data,
-    output trace_end
+    output trace_end,
+    output [4:0] trace_active,
+    output [47:0] trace_events
 );
   localparam SHIFT = $clog2(DATA_BITS / 8);
   localparam IDLE = 0, FETCH = 1, FETCHING = 2, READ = 3, READING = 4, WRITE = 5, WRITING = 6,
@@ -143,6 +145,10 @@ module castbag #(
   assign trace_data = m_axi_wdata;
   assign trace_target = place / words;
   assign trace_end = place % words == words - 1;
+
+  // The forward phase, and an event for each beat that its vectors read.
+  assign trace_active = state != IDLE && state != STUCK;
+  assign trace_events = m_axi_rready && m_axi_rvalid && state == READING ? 1 << 18 : 0;
 
   task finish(input [3:0] code, input [63:0] where);
     begin
@@ -213,9 +219,9 @@ module castbag #(
         'h48: s_axil_rdata <= error;
         'h4C: s_axil_rdata <= position[31:0];
         'h50: s_axil_rdata <= position[63:32];
-        'h64: s_axil_rdata <= spent[31:0];
-        'h80: s_axil_rdata <= 32'h89ABCDEF;  // a wide one, to see its halves
-        'h84: s_axil_rdata <= 32'h01234567;
+        'h200: s_axil_rdata <= spent[31:0];
+        'h208: s_axil_rdata <= 32'h89ABCDEF;  // a wide one, to see its halves
+        'h20C: s_axil_rdata <= 32'h01234567;
         default: s_axil_rdata <= 0;
       endcase
     end

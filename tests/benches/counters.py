@@ -2,89 +2,139 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Bench of the counters: random activity, counted here too."""
 
+from collections import Counter
+
 import cocotb
 
-from castbag.rtl.control.map import Phase
+from castbag.rtl.control.map import COUNTERS, READ_CLIENTS, UNITS, WRITE_CLIENTS, Phase
 from castbag.sim.bench import Bench
 
-INPUTS = {
-    "running": 2,
-    "active": 1 << len(Phase),
-    "read_beat": 2,
-    "write_beat": 2,
-    "cast_read_beat": 2,
-    "cast_write_beats": 4,  # there are three writers
-    "feed_read_beat": 2,
-}
-"""Ports, and the number of values that each can have."""
+NAMES = [name for name, _ in COUNTERS]
+READERS = [name for name, _ in READ_CLIENTS]
+WRITERS = [name for name, _ in WRITE_CLIENTS]
+CAST_READERS = {"cast_entries", "cast_offsets", "runs"}
+CAST_UNITS = {"sort", "cast"}
+LATENCY = len(NAMES) + 2
 
 
 class CountersBench(Bench):
-    """The counters under activity of a given likelihood."""
+    """The counters under activity as an engine has it."""
 
     def __init__(self, dut):
         super().__init__(dut)
-        self.drive(dict.fromkeys(INPUTS, 0) | {"clear": 0})
-        self.forget()
+        dut.ask.value = 0
+        dut.clear.value = 0
+        self.counts: Counter[str] = Counter()
+        self.drive(running=0, main=None, cast=0, read=None, write=None, feeding=0, streams={})
 
-    def drive(self, values: dict[str, int]) -> None:
-        for name, value in values.items():
-            getattr(self.dut, name).value = value
-
-    def forget(self) -> None:
-        self.total = 0
-        self.counts = {phase: {"cycles": 0, "read_beats": 0, "write_beats": 0} for phase in Phase}
-
-    def count(self, values: dict[str, int]) -> None:
-        self.total += values["running"]
-        for phase, count in self.counts.items():
-            if values["active"] >> phase & 1:
-                count["cycles"] += 1
-                if phase != Phase.CAST:
-                    count["read_beats"] += values["read_beat"]
-                    count["write_beats"] += values["write_beat"]
-        self.counts[Phase.CAST]["read_beats"] += values["cast_read_beat"]
-        self.counts[Phase.CAST]["write_beats"] += values["cast_write_beats"]
-        self.counts[Phase.BACKWARD]["read_beats"] += values["feed_read_beat"]
+    def drive(self, *, running, main, cast, read, write, feeding, streams) -> None:
+        """What goes on in the next cycle, and count it."""
+        dut = self.dut
+        active = cast << Phase.CAST | (0 if main is None else 1 << main)
+        dut.running.value, dut.active.value, dut.feeding.value = running, active, feeding
+        dut.read_beats.value = 0 if read is None else 1 << READERS.index(read)
+        dut.write_beats.value = 0 if write is None else 1 << WRITERS.index(write)
+        for end, place in (("valid", 0), ("ready", 1)):
+            bits = sum(streams[unit][place] << k for k, (unit, _) in enumerate(UNITS) if streams)
+            getattr(dut, end).value = bits
+        count = self.counts
+        count["TOTAL_CYCLES"] += running
+        main_name = None if main is None else Phase(main).name
+        if main_name:
+            count[f"{main_name}_CYCLES"] += 1
+        count["CAST_CYCLES"] += cast
+        if read in CAST_READERS:
+            fed = read == "runs" and feeding
+            count["BACKWARD_READ_BEATS" if fed else "CAST_READ_BEATS"] += 1
+        elif read and main_name:
+            count[f"{main_name}_READ_BEATS"] += 1
+        if write and write != "vectors":
+            count["CAST_WRITE_BEATS"] += 1
+        elif write and main_name:
+            count[f"{main_name}_WRITE_BEATS"] += 1
+        if read and (read in CAST_READERS or main_name):
+            count[f"READ_{read.upper()}_BEATS"] += 1
+        if write:
+            count[f"WRITE_{write.upper()}_BEATS"] += 1
+        for unit, (valid, ready) in streams.items():
+            at_work = cast if unit in CAST_UNITS else main is not None
+            state = {(1, 1): "BUSY", (1, 0): "BLOCKED", (0, 1): "STARVED"}.get((valid, ready))
+            if state and (state != "STARVED" or at_work):
+                count[f"{unit.upper()}_{state}"] += 1
 
     async def run(self, cycles: int) -> None:
+        """Random activity, then none."""
+        rng, phases = self.rng, [None, *(phase for phase in Phase if phase != Phase.CAST)]
         for _ in range(cycles):
-            values = {name: self.rng.randrange(choices) for name, choices in INPUTS.items()}
-            values["feed_read_beat"] &= ~values["read_beat"]  # one port brings both
-            self.drive(values)
-            self.count(values)
+            main = rng.choice(phases)
+            self.drive(
+                running=rng.randrange(2),
+                main=main,
+                cast=rng.randrange(2),
+                read=rng.choice([None, *READERS]),
+                write=rng.choice([None, *WRITERS]),
+                feeding=rng.randrange(2),
+                streams={unit: (rng.randrange(2), rng.randrange(2)) for unit, _ in UNITS},
+            )
             await self.step()
-        self.drive(dict.fromkeys(INPUTS, 0))
-        await self.step()
+        self.drive(running=0, main=None, cast=0, read=None, write=None, feeding=0, streams={})
 
-    def check(self) -> None:
-        assert int(self.dut.total.value) == self.total
-        for phase, counts in self.counts.items():
-            for name, count in counts.items():
-                shown = getattr(self.dut, f"{name}__{phase.value}")
-                assert int(shown.value) == count, f"{phase.name} {name}"
+    async def count_of(self, name: str) -> int:
+        self.dut.index.value = NAMES.index(name)
+        self.dut.ask.value = 1
+        await self.until(lambda: int(self.dut.count_valid.value) == 1, limit=LATENCY + 1)
+        self.dut.ask.value = 0
+        count = int(self.dut.count.value)
+        await self.step()
+        return count
+
+    async def check(self) -> None:
+        for name in self.rng.sample(NAMES, len(NAMES)):
+            assert await self.count_of(name) == self.counts[name], name
+
+    async def clear(self) -> None:
+        """In the middle of things: what comes in that cycle does not count."""
+        self.dut.clear.value = 1
+        await self.step()
+        self.dut.clear.value = 0
+        self.counts.clear()
 
 
 @cocotb.test
-async def counts_what_belongs_to_each_phase(dut):
+async def counts_what_belongs_to_each(dut):
     bench = CountersBench(dut)
     await bench.reset()
-    bench.check()
-    for _ in range(10):
-        await bench.run(60)
-        bench.check()
+    await bench.clear()
+    for cycles in (1, 47, 48, 300):
+        await bench.run(cycles)
+        await bench.step()
+        await bench.check()
+
+
+@cocotb.test
+async def counts_an_event_in_every_cycle(dut):
+    bench = CountersBench(dut)
+    await bench.reset()
+    await bench.clear()
+    streams = {unit: (1, 1) for unit, _ in UNITS}
+    for _ in range(1000):
+        bench.drive(
+            running=1, main=0, cast=1, read="vectors", write="runs", feeding=0, streams=streams
+        )
+        await bench.step()
+    bench.drive(running=0, main=None, cast=0, read=None, write=None, feeding=0, streams={})
+    await bench.step()
+    assert await bench.count_of("FORWARD_READ_BEATS") == 1000
+    await bench.check()
 
 
 @cocotb.test
 async def clears_all_at_once_whatever_goes_on(dut):
     bench = CountersBench(dut)
     await bench.reset()
-    await bench.run(20)
-    bench.drive({name: choices - 1 for name, choices in INPUTS.items()} | {"clear": 1})
-    await bench.step()
-    bench.drive(dict.fromkeys(INPUTS, 0) | {"clear": 0})
-    await bench.step()
-    bench.forget()
-    bench.check()
-    await bench.run(20)
-    bench.check()
+    for cycles in (5, 30, 100):
+        await bench.run(200)
+        await bench.clear()
+        await bench.run(cycles)
+        await bench.step()
+        await bench.check()

@@ -6,7 +6,8 @@ import cocotb
 from cocotb.triggers import Combine
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiResp
 
-from castbag.rtl.control.map import REGISTER_SPACE, REGISTERS, register
+from castbag.rtl.control.counters import COUNTER_BITS
+from castbag.rtl.control.map import COUNTERS, REGISTER_SPACE, REGISTERS, register
 from castbag.sim.bench import STALLS, Bench
 
 LATENCY = 2
@@ -47,18 +48,39 @@ class Watch:
                 self.clears += [(entry.name, pulse)] if pulse else []
 
 
+class Counts:
+    """In the place of the counters: gives a count some cycles after it was asked for."""
+
+    def __init__(self, bench: "RegistersBench"):
+        self._bench = bench
+        self._wait = 0
+        bench.dut.count_valid.value = 0
+
+    def tick(self) -> None:
+        dut = self._bench.dut
+        asked = int(dut.ask.value) and not int(dut.count_valid.value)
+        self._wait = self._wait - 1 if asked and self._wait else self._bench.rng.randrange(9)
+        given = bool(asked and not self._wait)
+        dut.count_valid.value = int(given)
+        if given:
+            dut.count.value = self._bench.values[COUNTERS[int(dut.index.value)][0]]
+
+
 class RegistersBench(Bench):
     """The register file, its inputs at random values, and what it must hold."""
 
     def __init__(self, dut):
         super().__init__(dut)
         self.watch = self.add(Watch(self))
+        self.add(Counts(self))
         bus = AxiLiteBus.from_prefix(dut, "bus_")
         self.manager = AxiLiteMaster(bus, dut.clk, dut.rst)
-        self.values = {entry.name: 0 for entry in REGISTERS}
+        self.values = {entry.name: entry.reset for entry in REGISTERS}
         self.clears: list[tuple[str, int]] = []
         for entry in REGISTERS:
-            if entry.access != "rw":
+            if entry.counter:
+                self.values[entry.name] = self.rng.getrandbits(COUNTER_BITS)
+            elif entry.access != "rw":
                 self.values[entry.name] = self.rng.getrandbits(64 if entry.wide else 32)
                 getattr(dut, entry.name).value = self.values[entry.name]
 
@@ -120,6 +142,19 @@ async def reads_every_register_and_0_elsewhere(dut):
     for entry in REGISTERS:
         size = 8 if entry.wide else 4
         assert await bench.read(entry.offset, size) == bench.expected(entry.offset, size)
+
+
+@cocotb.test
+async def a_counts_upper_half_is_that_of_its_lower_one(dut):
+    bench = RegistersBench(dut)
+    bench.pause(ar="half", r="bursts")
+    await bench.reset()
+    for entry in (entry for entry in REGISTERS if entry.counter):
+        lower = await bench.read(entry.offset)
+        before = bench.values[entry.name]
+        bench.values[entry.name] = bench.rng.getrandbits(COUNTER_BITS)
+        upper = await bench.read(entry.offset + 4)
+        assert int.from_bytes(lower + upper, "little") == before, entry.name
 
 
 @cocotb.test
@@ -196,7 +231,7 @@ async def serves_a_reader_beside_a_writer(dut, aw, w, ar, answers):
     bench.pause(aw=aw, w=w, ar=ar, b=answers, r=answers)
     await bench.reset()
     written = [entry for entry in REGISTERS if entry.access != "ro"]
-    shown = [entry for entry in REGISTERS if entry.access != "rw"]
+    shown = [entry for entry in REGISTERS if entry.access != "rw" and not entry.counter]
 
     async def write():
         for _ in range(40):

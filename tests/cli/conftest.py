@@ -23,7 +23,7 @@ def devices(monkeypatch):
     """Imitated devices in place of simulated ones; the list takes the options of each."""
     opened = []
 
-    def open_device(config, *, simulator, memory, waves, memory_bytes):
+    def open_device(config, *, simulator, memory, memory_bytes, waves, record):
         opened.append({"simulator": simulator, "memory": memory, "waves": waves})
         return FakeDevice(config, memory_bytes=memory_bytes)
 

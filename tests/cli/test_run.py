@@ -239,7 +239,27 @@ LIMIT = "t.npz: n, the number of lookups, is 16385; preset tiny has 16384 at mos
             ["t.npz", "--optimizer", "rowwise-adagrad"],
             "--optimizer rowwise-adagrad is not built yet; there is sgd",
         ),
-        (["t.npz", "--memory", "ddr4"], "--memory ddr4 is not built yet; there is ideal"),
+        (
+            ["t.npz", "--memory", "ddr4"],
+            "memory 'ddr4' unknown: there are ideal, sdr-133, ddr3-800-x16, ddr4-3200-x64,"
+            " hbm2-pseudochannel",
+        ),
+        (
+            ["t.npz", "--memory", "ideal,window=3"],
+            "memory ideal: 'window' cannot be set; there is latency, rate",
+        ),
+        (
+            ["t.npz", "--memory", "ideal,latency=soon"],
+            "memory ideal: latency = 'soon': must be a number",
+        ),
+        (
+            ["t.npz", "--memory", "ddr3-800-x16,window=0"],
+            "memory ddr3-800-x16: window = 0: must be 1 to 64",
+        ),
+        (
+            ["t.npz", "--sim", "golden", "--dram-trace", "x"],
+            "--dram-trace needs a simulator; --sim golden has none",
+        ),
         (
             ["t.npz", "--sim", "golden", "--waves", "w"],
             "--waves needs a simulator; --sim golden has none",
