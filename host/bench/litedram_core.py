@@ -20,6 +20,7 @@ the injector through which a CPU would do it, a multiplexer without registers, i
 
 import importlib
 import importlib.metadata
+from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
 
 from castbag.sim.model import ToolMissing
@@ -88,16 +89,23 @@ def _phy(chip, verbosity: int = 0):
     return model.SDRAMPHYModel(chip, data_width=16, clk_freq=CLOCK_HZ, verbosity=verbosity)
 
 
-def verilog(*, ports: int, verbosity: int = 0) -> str:
+def verilog(*, ports: int, verbosity: int = 1) -> str:
     """The module `litedram`, with the ports of memory.v: AXI4, 128 bits wide.
 
     Args:
         ports: Slave ports. Each s_axi_ port holds that of all of them, slave port 0 lowest.
-        verbosity: LiteDRAM's for its model: with 1 it tells, on standard output, where a timing
-            of the chip is violated, with 2 each command too.
+        verbosity: The model's. With 1 it says `violation`, on standard output, where a timing of
+            the chip is violated; with 3 it tells each command too; with 0 nothing.
     """
     if not 1 <= ports <= 8:
         raise ValueError(f"ports = {ports}: must be from 1 to 8")
+    # Migen names signals after the variables of all callers there are. In a thread they are the
+    # same ones each time, so the text is the same too, and its model is built only once.
+    with ThreadPoolExecutor(1) as worker:
+        return worker.submit(_verilog, ports, verbosity).result()
+
+
+def _verilog(ports: int, verbosity: int) -> str:
     migen = _module("migen")
     controller = _module("litedram.core.controller")
     crossbar = _module("litedram.core.crossbar")

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """How much of a memory's peak rows of a table get: LiteDRAM's beside our simulated memories'.
 
-`measure` gives a dict a figure; `host/bench/memory.py` is to print and write them.
+`measure` and `measure_all` return a dict of plain values for each figure.
 
 Patterns, of rows of 64 to 512 bytes out of a table of 16 MiB, at most 32 bursts outstanding a port:
 
@@ -11,7 +11,8 @@ Patterns, of rows of 64 to 512 bytes out of a table of 16 MiB, at most 32 bursts
 - `write back`: random rows, each read and then written to where it was.
 
 Before anything is timed the whole table is written through the ports; each beat that is read later
-is compared to what should lie there, and a single wrong one raises SimulationFailed.
+is compared to what should lie there. A single wrong one raises SimulationFailed, and so does a
+timing of the chip that LiteDRAM's controller violates, by the watch in LiteDRAM's model.
 """
 
 import json
@@ -28,6 +29,9 @@ from . import litedram_core
 
 LITEDRAM = "litedram"
 """Name of LiteDRAM among the memories; the others are those of castbag.sim.device."""
+
+PORTS = (1, 2, 4)
+"""Numbers of ports that LiteDRAM is measured with."""
 
 DATA_BITS = litedram_core.DATA_BITS
 ADDRESS_BITS = litedram_core.ADDRESS_BITS
@@ -62,7 +66,7 @@ class Case:
         if self.pattern not in PATTERNS:
             raise ValueError(f"pattern {self.pattern!r} is not one of {', '.join(PATTERNS)}")
         word = DATA_BITS // 8
-        if self.row_bytes % word or not word <= self.row_bytes <= TABLE_BYTES:
+        if self.row_bytes % word or not 0 < self.row_bytes <= TABLE_BYTES:
             raise ValueError(f"row_bytes = {self.row_bytes}: must be a multiple of {word}")
 
     def inputs(self) -> dict[str, int]:
@@ -131,9 +135,16 @@ def system(*, memory: str, ports: int, simulator: str = "verilator", waves: bool
 
 
 def run(model: Model, inputs: Sequence[dict[str, int]], folder: Path) -> list[list[dict]]:
-    """What the generators of each port counted, for each set of inputs of `traffic.v`."""
+    """What the generators of each port counted, for each set of inputs of `traffic.v`.
+
+    Raises SimulationFailed, for a violation of the chip's timings that LiteDRAM's model reports
+    too.
+    """
     job = {"cases": list(inputs), "memory_bytes": TABLE_BYTES, "limit": LIMIT}
     model.run("castbag.sim.traffic_session", folder=folder, parameters=job)
+    log = (folder / "log.txt").read_text()
+    if "violation" in log:
+        raise SimulationFailed(next(line for line in log.splitlines() if "violation" in line))
     return json.loads((folder / "outcomes.json").read_text())
 
 
@@ -152,6 +163,12 @@ def measure(*, memory: str, ports: int, cases: Iterable[Case] = CASES) -> list[d
     return [_figure(case, memory, outcome) for case, outcome in zip(cases, outcomes, strict=True)]
 
 
+def measure_all() -> list[dict]:
+    """All cases on each of our simulated memories, and on LiteDRAM with few ports and many."""
+    systems = [*((memory, 1) for memory in MEMORIES), *((LITEDRAM, ports) for ports in PORTS)]
+    return [row for memory, ports in systems for row in measure(memory=memory, ports=ports)]
+
+
 def _figure(case: Case, memory: str, counts: list[dict]) -> dict:
     """`counts` has a dict per port."""
     wrong = sum(port["wrong"] for port in counts)
@@ -164,5 +181,5 @@ def _figure(case: Case, memory: str, counts: list[dict]) -> dict:
         "memory": memory,
         "cycles": cycles,
         "beats": beats,
-        "fraction_of_peak": beats / cycles,
+        "fraction_of_peak": round(beats / cycles, 4),
     }
