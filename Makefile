@@ -39,7 +39,7 @@ demo: $(VENV)/ready-core ## Train one step on real text in the RTL, and compare 
 test: $(VENV)/ready-core $(VENV)/ready-test $(VENV)/ready-formal ## Run all tests
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
-setup: $(addprefix $(VENV)/ready-,core test formal lint synth) ## Install everything
+setup: $(addprefix $(VENV)/ready-,core test formal lint synth bench) ## Install everything
 
 lint: $(VENV)/ready-lint ## Check style
 	$(BIN)/ruff check .
