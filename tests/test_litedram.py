@@ -50,7 +50,9 @@ def test_what_is_written_is_read(ports, versions, tmp_path):
 def test_figures_are_the_kept_ones(pattern, row_bytes, ports, versions):
     """To the cycle. Others than these are for `python -m tests.test_litedram`."""
     kept = json.loads(KEPT.read_text())
-    assert (kept["versions"], kept["timings"]) == (versions, litedram_core.timings())
+    for name in ("litedram", "litex"):  # Migen only writes down what they say
+        assert versions[name] == kept["versions"][name]
+    assert litedram_core.timings() == kept["timings"]
     (figure,) = measure(
         memory=LITEDRAM, ports=ports, cases=[Case(pattern=pattern, row_bytes=row_bytes)]
     )
