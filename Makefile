@@ -39,7 +39,7 @@ demo: $(VENV)/ready-core ## Train one step on real text in the RTL, and compare 
 test: $(VENV)/ready-core $(VENV)/ready-test $(VENV)/ready-formal ## Run all tests
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
-setup: $(addprefix $(VENV)/ready-,core test formal lint synth) ## Install everything
+setup: $(addprefix $(VENV)/ready-,core test formal lint synth bench) ## Install everything
 
 lint: $(VENV)/ready-lint ## Check style
 	$(BIN)/ruff check .
@@ -69,7 +69,7 @@ verilog: $(VENV)/ready-core ## Write the core of PRESET as build/castbag.v
 	@mkdir -p build
 	$(BIN)/castbag emit --preset $(PRESET) -o build/castbag.v
 
-bench: $(VENV)/ready-core $(VENV)/ready-synth ## Measure sorting, place and time every unit; writes build/bench
+bench: $(VENV)/ready-core $(VENV)/ready-synth $(VENV)/ready-bench ## Measure sorting, place and time every unit; writes build/bench
 	$(BIN)/python -m castbag.host.bench.sort
 	$(BIN)/python -m castbag.boards.budget --place
 
