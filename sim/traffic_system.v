@@ -3,8 +3,8 @@
 
 // A memory under `PORTS` traffic generators: clock, generators, memory, the watch on each port.
 //
-// The macro MEMORY names the memory's module, with its parameters: castbag.host.bench.traffic
-// defines it. The module has the ports of memory.v; where it has several slave ports, each s_axi_
+// The macro MEMORY names the memory's module, with its parameters, and MORE is what is connected
+// beyond: castbag.host.bench.traffic defines both. The module has the ports of memory.v; where it has several slave ports, each s_axi_
 // port holds all of them side by side, slave port 0 in the low bits.
 //
 // Inputs are to change on the clock's falling edge. `cycles`, `beats_read`, `beats_written` and
@@ -12,8 +12,7 @@
 module traffic_system #(
     parameter ADDRESS_BITS = 32,
     parameter DATA_BITS = 128,
-    parameter PORTS = 1,
-    parameter WATCH = 1  // 0 for a memory that takes W ahead of AW, which axi_rules.v cannot follow
+    parameter PORTS = 1
 ) (
     output reg clk,
     input rst,
@@ -79,30 +78,26 @@ module traffic_system #(
           .m_axi_bresp(bresp[2*p+:2]), .m_axi_bvalid(bvalid[p]), .m_axi_bready(bready[p])
       );
 
-      if (WATCH) begin : watch
-        axi_rules #(
-            .ADDRESS_BITS(ADDRESS_BITS), .DATA_BITS(DATA_BITS)
-        ) rules (
-            .clk(clk), .rst(rst), .clear(1'b0), .bytes(memory_bytes),
-            .broken(broken[4*p+:4]), .address(), .outside(), .outside_address(),
-            .araddr(araddr[ADDRESS_BITS*p+:ADDRESS_BITS]), .arlen(arlen[8*p+:8]),
-            .arsize(arsize[3*p+:3]), .arburst(arburst[2*p+:2]), .arid(arid[p]),
-            .arvalid(arvalid[p]), .arready(arready[p]),
-            .awaddr(awaddr[ADDRESS_BITS*p+:ADDRESS_BITS]), .awlen(awlen[8*p+:8]),
-            .awsize(awsize[3*p+:3]), .awburst(awburst[2*p+:2]), .awid(awid[p]),
-            .awvalid(awvalid[p]), .awready(awready[p]),
-            .wdata(wdata[DATA_BITS*p+:DATA_BITS]),
-            .wstrb(wstrb[DATA_BITS/8*p+:DATA_BITS/8]), .wlast(wlast[p]),
-            .wvalid(wvalid[p]), .wready(wready[p])
-        );
-      end else begin : watch
-        assign broken[4*p+:4] = 0;
-      end
+      axi_rules #(
+          .ADDRESS_BITS(ADDRESS_BITS), .DATA_BITS(DATA_BITS)
+      ) rules (
+          .clk(clk), .rst(rst), .clear(1'b0), .bytes(memory_bytes),
+          .broken(broken[4*p+:4]), .address(), .outside(), .outside_address(),
+          .araddr(araddr[ADDRESS_BITS*p+:ADDRESS_BITS]), .arlen(arlen[8*p+:8]),
+          .arsize(arsize[3*p+:3]), .arburst(arburst[2*p+:2]), .arid(arid[p]),
+          .arvalid(arvalid[p]), .arready(arready[p]),
+          .awaddr(awaddr[ADDRESS_BITS*p+:ADDRESS_BITS]), .awlen(awlen[8*p+:8]),
+          .awsize(awsize[3*p+:3]), .awburst(awburst[2*p+:2]), .awid(awid[p]),
+          .awvalid(awvalid[p]), .awready(awready[p]),
+          .wdata(wdata[DATA_BITS*p+:DATA_BITS]),
+          .wstrb(wstrb[DATA_BITS/8*p+:DATA_BITS/8]), .wlast(wlast[p]),
+          .wvalid(wvalid[p]), .wready(wready[p])
+      );
     end
   endgenerate
 
   `MEMORY memory (
-      .clk(clk), .rst(rst), .bytes(memory_bytes), .beats_read(), .beats_written(),
+      `MORE .clk(clk), .rst(rst), .bytes(memory_bytes), .beats_read(), .beats_written(),
       .s_axi_arid(arid), .s_axi_araddr(araddr), .s_axi_arlen(arlen), .s_axi_arsize(arsize),
       .s_axi_arburst(arburst), .s_axi_arlock(arlock), .s_axi_arcache(arcache),
       .s_axi_arprot(arprot), .s_axi_arqos(arqos), .s_axi_arvalid(arvalid),

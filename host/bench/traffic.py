@@ -22,13 +22,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import castbag.sim
-from castbag.sim.device import MEMORIES, SOURCES
+from castbag.sim.memories import MEMORIES, memory_of
+from castbag.sim.memories import sources as memory_sources
 from castbag.sim.model import Model, SimulationFailed, header_ports
 
 from . import litedram_core
 
 LITEDRAM = "litedram"
-"""Name of LiteDRAM among the memories; the others are those of castbag.sim.device."""
+"""Name of LiteDRAM among the memories; the others are those of castbag.sim.memories."""
 
 PORTS = (1, 2, 4)
 """Numbers of ports that LiteDRAM is measured with."""
@@ -89,46 +90,47 @@ LAYOUT = {"random": 0, "reads": 0, "writes": 1} | _rows(4096, TABLE_BYTES // 409
 """Writes the whole table."""
 
 
-def system(*, memory: str, ports: int, simulator: str = "verilator", waves: bool = False) -> Model:
+def system(
+    *,
+    memory: str,
+    ports: int,
+    data_bits: int = DATA_BITS,
+    simulator: str = "verilator",
+    waves: bool = False,
+) -> Model:
     """`traffic_system.v` around one memory.
 
     Args:
-        memory: LITEDRAM, or one of castbag.sim.device's MEMORIES, which have one port.
+        memory: LITEDRAM, or one of castbag.sim.memories, which are measured at one port.
         ports: Slave ports, each with a generator of its own.
+        data_bits: Width of each; LiteDRAM's is DATA_BITS.
         simulator: One of castbag.sim.model's.
         waves: Build with tracing.
     """
     folder = Path(castbag.sim.__file__).parent
-    files = ["traffic.v", "traffic_system.v", *SOURCES]
-    sources = {name: (folder / name).read_text() for name in files if name != "system.v"}
+    files = ("traffic.v", "traffic_system.v", "axi_rules.v")
+    sources = {name: (folder / name).read_text() for name in files}
     if memory == LITEDRAM:
-        del sources["memory.v"]
+        if data_bits != DATA_BITS:
+            raise ValueError(f"data_bits = {data_bits}: {LITEDRAM} has {DATA_BITS}")
         sources["litedram.v"] = litedram_core.verilog(ports=ports)
-        module = litedram_core.MODULE
-    elif memory not in MEMORIES:
-        names = ", ".join((LITEDRAM, *MEMORIES))
-        raise ValueError(f"memory {memory!r} unknown: there are {names}")
+        module, more = litedram_core.MODULE, ""
     elif ports != 1:
-        raise ValueError(f"ports = {ports}: memory {memory!r} has one")
+        raise ValueError(f"ports = {ports}: memory {memory!r} is measured at one")
     else:
-        # The one place where constants of a simulated memory are passed.
-        sizes = {"ADDRESS_BITS": ADDRESS_BITS, "DATA_BITS": DATA_BITS}
+        sources |= dict(memory_sources(memory_of(memory)))
+        sizes = {"ADDRESS_BITS": ADDRESS_BITS, "DATA_BITS": data_bits}
         sizes["SIZE_BITS"] = (TABLE_BYTES - 1).bit_length()
-        constants = sizes | MEMORIES[memory]
-        module = f"memory #({', '.join(f'.{name}({n})' for name, n in constants.items())})"
+        module = f"memory #({', '.join(f'.{name}({n})' for name, n in sizes.items())})"
+        more = ".haste(8'd0), .broken(), .broken_clock(),"
     top = sources["traffic_system.v"]
-    sources["traffic_system.v"] = f"`define MEMORY {module}\n{top}"
+    sources["traffic_system.v"] = f"`define MEMORY {module}\n`define MORE {more}\n{top}"
     return Model(
         top="traffic_system",
         sources=tuple(sources.items()),
         simulator=simulator,
         ports=header_ports(top),
-        constants=(
-            ("ADDRESS_BITS", ADDRESS_BITS),
-            ("DATA_BITS", DATA_BITS),
-            ("PORTS", ports),
-            ("WATCH", int(memory != LITEDRAM)),
-        ),
+        constants=(("ADDRESS_BITS", ADDRESS_BITS), ("DATA_BITS", data_bits), ("PORTS", ports)),
         fast=True,
         waves=waves,
     )
@@ -148,19 +150,26 @@ def run(model: Model, inputs: Sequence[dict[str, int]], folder: Path) -> list[li
     return json.loads((folder / "outcomes.json").read_text())
 
 
-def measure(*, memory: str, ports: int, cases: Iterable[Case] = CASES) -> list[dict]:
+def measure(
+    *, memory: str, ports: int, cases: Iterable[Case] = CASES, data_bits: int = DATA_BITS
+) -> list[dict]:
     """One dict a case: pattern, row_bytes, ports, memory, cycles, beats, fraction_of_peak.
 
     `cycles` is from the first address offered to the last data or answer, on any port; `beats`
-    counts both ways, of which the peak is one a cycle. Raises as `system` and Model.run do, and
-    SimulationFailed if data were lost.
+    counts both ways. The peak is one a cycle, or what the DRAM's data bus carries if that is less.
+    Raises as `system` and Model.run do, and SimulationFailed if data were lost.
     """
     cases = list(cases)
-    model = system(memory=memory, ports=ports)
+    model = system(memory=memory, ports=ports, data_bits=data_bits)
+    peak = 1.0
+    if memory != LITEDRAM and (bytes_a_cycle := memory_of(memory).peak_bytes) is not None:
+        peak = min(1.0, bytes_a_cycle * 8 / data_bits)
     with tempfile.TemporaryDirectory(prefix="castbag-") as folder:
         inputs = [LAYOUT, *(case.inputs() for case in cases)]
         outcomes = run(model, inputs, Path(folder))[1:]
-    return [_figure(case, memory, outcome) for case, outcome in zip(cases, outcomes, strict=True)]
+    return [
+        _figure(case, memory, outcome, peak) for case, outcome in zip(cases, outcomes, strict=True)
+    ]
 
 
 def measure_all() -> list[dict]:
@@ -169,7 +178,7 @@ def measure_all() -> list[dict]:
     return [row for memory, ports in systems for row in measure(memory=memory, ports=ports)]
 
 
-def _figure(case: Case, memory: str, counts: list[dict]) -> dict:
+def _figure(case: Case, memory: str, counts: list[dict], peak: float) -> dict:
     """`counts` has a dict per port."""
     wrong = sum(port["wrong"] for port in counts)
     if wrong:
@@ -181,5 +190,5 @@ def _figure(case: Case, memory: str, counts: list[dict]) -> dict:
         "memory": memory,
         "cycles": cycles,
         "beats": beats,
-        "fraction_of_peak": round(beats / cycles, 4),
+        "fraction_of_peak": round(beats / cycles / peak, 4),
     }
