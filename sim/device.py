@@ -24,7 +24,7 @@ MEMORIES = {"ideal": {"LATENCY": 64}}
 RING_BYTES = 0x1000
 """Bytes at the start of memory that hold the ring of descriptors; buffers lie above."""
 
-SOURCES = ("memory.v", "axi_rules.v", "system.v")
+SOURCES = ("held.v", "memory.v", "axi_rules.v", "system.v")
 
 POLL_SECONDS = 0.1
 

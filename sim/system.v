@@ -59,6 +59,27 @@ module system #(
   initial clk = 0;
   always #5 clk = ~clk;
 
+  // Inputs that more than a back door depends on; see held.v.
+  wire held_rst, held_outside_clear;
+  wire [63:0] held_memory_bytes;
+  wire [8:0] held_s_axil_awaddr, held_s_axil_araddr;
+  wire [31:0] held_s_axil_wdata;
+  wire held_s_axil_awvalid, held_s_axil_wvalid, held_s_axil_bready;
+  wire held_s_axil_arvalid, held_s_axil_rready;
+  held #(
+      .WIDTH(121)
+  ) inputs (
+      .now({
+        rst, memory_bytes, outside_clear, s_axil_awaddr, s_axil_awvalid, s_axil_wdata,
+        s_axil_wvalid, s_axil_bready, s_axil_araddr, s_axil_arvalid, s_axil_rready
+      }),
+      .steady({
+        held_rst, held_memory_bytes, held_outside_clear, held_s_axil_awaddr, held_s_axil_awvalid,
+        held_s_axil_wdata, held_s_axil_wvalid, held_s_axil_bready, held_s_axil_araddr,
+        held_s_axil_arvalid, held_s_axil_rready
+      })
+  );
+
   wire arid, arlock, arvalid, arready, rid, rlast, rvalid, rready;
   wire awid, awlock, awvalid, awready, wlast, wvalid, wready, bid, bvalid, bready;
   wire [ADDRESS_BITS-1:0] araddr, awaddr;
@@ -74,14 +95,17 @@ module system #(
   wire [DATA_BITS-1:0] trace_data;
 
   castbag engine (
-      .clk(clk), .rst(rst), .interrupt(interrupt),
-      .s_axil_awaddr(s_axil_awaddr), .s_axil_awprot(3'b000), .s_axil_awvalid(s_axil_awvalid),
-      .s_axil_awready(s_axil_awready), .s_axil_wdata(s_axil_wdata), .s_axil_wstrb(4'b1111),
-      .s_axil_wvalid(s_axil_wvalid), .s_axil_wready(s_axil_wready), .s_axil_bresp(s_axil_bresp),
-      .s_axil_bvalid(s_axil_bvalid), .s_axil_bready(s_axil_bready),
-      .s_axil_araddr(s_axil_araddr), .s_axil_arprot(3'b000), .s_axil_arvalid(s_axil_arvalid),
-      .s_axil_arready(s_axil_arready), .s_axil_rdata(s_axil_rdata), .s_axil_rresp(s_axil_rresp),
-      .s_axil_rvalid(s_axil_rvalid), .s_axil_rready(s_axil_rready),
+      .clk(clk), .rst(held_rst), .interrupt(interrupt),
+      .s_axil_awaddr(held_s_axil_awaddr), .s_axil_awprot(3'b000),
+      .s_axil_awvalid(held_s_axil_awvalid), .s_axil_awready(s_axil_awready),
+      .s_axil_wdata(held_s_axil_wdata), .s_axil_wstrb(4'b1111),
+      .s_axil_wvalid(held_s_axil_wvalid), .s_axil_wready(s_axil_wready),
+      .s_axil_bresp(s_axil_bresp), .s_axil_bvalid(s_axil_bvalid),
+      .s_axil_bready(held_s_axil_bready),
+      .s_axil_araddr(held_s_axil_araddr), .s_axil_arprot(3'b000),
+      .s_axil_arvalid(held_s_axil_arvalid), .s_axil_arready(s_axil_arready),
+      .s_axil_rdata(s_axil_rdata), .s_axil_rresp(s_axil_rresp), .s_axil_rvalid(s_axil_rvalid),
+      .s_axil_rready(held_s_axil_rready),
       .m_axi_arid(arid), .m_axi_araddr(araddr), .m_axi_arlen(arlen), .m_axi_arsize(arsize),
       .m_axi_arburst(arburst), .m_axi_arlock(arlock), .m_axi_arcache(arcache),
       .m_axi_arprot(arprot), .m_axi_arqos(arqos), .m_axi_arvalid(arvalid),
@@ -100,7 +124,7 @@ module system #(
   memory #(
       .ADDRESS_BITS(ADDRESS_BITS), .DATA_BITS(DATA_BITS), .SIZE_BITS(SIZE_BITS), .LATENCY(LATENCY)
   ) memory (
-      .clk(clk), .rst(rst), .bytes(memory_bytes),
+      .clk(clk), .rst(held_rst), .bytes(held_memory_bytes),
       .beats_read(beats_read), .beats_written(beats_written),
       .s_axi_arid(arid), .s_axi_araddr(araddr), .s_axi_arlen(arlen), .s_axi_arsize(arsize),
       .s_axi_arburst(arburst), .s_axi_arlock(arlock), .s_axi_arcache(arcache),
@@ -118,7 +142,7 @@ module system #(
   axi_rules #(
       .ADDRESS_BITS(ADDRESS_BITS), .DATA_BITS(DATA_BITS)
   ) rules (
-      .clk(clk), .rst(rst), .clear(outside_clear), .bytes(memory_bytes),
+      .clk(clk), .rst(held_rst), .clear(held_outside_clear), .bytes(held_memory_bytes),
       .broken(broken), .address(broken_address),
       .outside(outside), .outside_address(outside_address),
       .araddr(araddr), .arlen(arlen), .arsize(arsize), .arburst(arburst), .arid(arid),
@@ -149,7 +173,7 @@ module system #(
     trace = $fopen("trace.bin", "wb");
   end
   always @(posedge clk)
-    if (!rst && trace_valid) begin
+    if (!held_rst && trace_valid) begin
       $fwrite(trace, "%u", {end_word, target_word, trace_data});
       traced <= traced + 1;
     end
