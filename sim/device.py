@@ -23,7 +23,7 @@ from .model import SIMULATORS, Model, SimulationFailed, header_ports
 RING_BYTES = 0x1000
 """Bytes at the start of memory that hold the ring of descriptors; buffers lie above."""
 
-SOURCES = ("axi_rules.v", "faults.v", "records.v", "system.v")
+SOURCES = ("held.v", "axi_rules.v", "faults.v", "records.v", "system.v")
 
 POLL_SECONDS = 0.1
 

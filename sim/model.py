@@ -24,6 +24,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
+from .fold import fold
+
 SIMULATORS = ("verilator", "icarus")
 
 PARAMETERS = "CASTBAG_BENCH"
@@ -76,8 +78,9 @@ def _verilator() -> tuple[Path, str]:
 
 
 def _recipe() -> str:
-    """Changes with the way models are built, which is this file."""
-    return hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
+    """Changes with the way models are built, which is this file and what it calls."""
+    files = (Path(__file__), Path(__file__).parent / "fold.py")
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
 
 def simulator_version(simulator: str) -> str:
@@ -154,7 +157,7 @@ class Model:
                     if left.name != "lock":
                         left.unlink()
                 for name, text in self.sources:
-                    (folder / name).write_text(text)
+                    (folder / name).write_text(fold(text))
                 compile_with = getattr(self, f"_compile_{self.simulator}")
                 compile_with(folder)
                 done.touch()
@@ -231,7 +234,7 @@ class Model:
         constant = re.compile(r"always @\*(\n *\S+ ?(?:\[[^]]+\])? = \d+'\w+;)")
         names = []
         for name, text in self.sources:
-            started = starter.sub(r"reg \1 ; initial \1 <= 0;", text)
+            started = starter.sub(r"reg \1 ; initial \1 <= 0;", fold(text))
             (folder / name).write_text(constant.sub(r"initial\1", started))
             names += [name] if name.endswith(".v") else []
         command = [program, "-g2012", "-s", self.top, "-o", "sim.vvp"]

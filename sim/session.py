@@ -273,8 +273,8 @@ async def _command(host: Session, tail: int, command: dict, heartbeat) -> dict:
     await host.write("TAIL", tail)
     await host.interrupt(limit=command["limit"], heartbeat=heartbeat)
     cycles, seconds = host.cycle - cycle, time.perf_counter() - clock
-    dut.mute.value = 0
     registers = {entry.name: await host.read(entry.name) for entry in REGISTERS}
+    dut.mute.value = 0
     if dut.outside.value == 1 and registers["ERROR"] not in (Error.READ, Error.WRITE):
         where = int(dut.outside_address.value)
         raise Fault(f"a burst at {where:#x} lies beyond memory, and the engine did not say so")

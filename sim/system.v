@@ -77,6 +77,31 @@ module system #(
   initial clk = 0;
   always #5 clk = ~clk;
 
+  // Inputs that more than a back door depends on; see held.v.
+  wire held_rst, held_record, held_mute, held_arm, held_outside_clear, held_s_axil_awvalid,
+      held_s_axil_wvalid, held_s_axil_bready, held_s_axil_arvalid, held_s_axil_rready;
+  wire [63:0] held_memory_bytes;
+  wire [14:0] held_stalls;
+  wire [1:0] held_order, held_fault, held_fault_response;
+  wire [15:0] held_late;
+  wire [31:0] held_fault_at, held_s_axil_wdata;
+  wire [9:0] held_s_axil_awaddr, held_s_axil_araddr;
+  held #(
+      .WIDTH(195)
+  ) inputs (
+      .now({
+        rst, memory_bytes, record, stalls, order, late, fault, fault_at, fault_response, mute,
+        arm, outside_clear, s_axil_awaddr, s_axil_awvalid, s_axil_wdata, s_axil_wvalid,
+        s_axil_bready, s_axil_araddr, s_axil_arvalid, s_axil_rready
+      }),
+      .steady({
+        held_rst, held_memory_bytes, held_record, held_stalls, held_order, held_late,
+        held_fault, held_fault_at, held_fault_response, held_mute, held_arm, held_outside_clear,
+        held_s_axil_awaddr, held_s_axil_awvalid, held_s_axil_wdata, held_s_axil_wvalid,
+        held_s_axil_bready, held_s_axil_araddr, held_s_axil_arvalid, held_s_axil_rready
+      })
+  );
+
   wire arid, arlock, arvalid, arready, rid, rlast, rvalid, rready;
   wire awid, awlock, awvalid, awready, wlast, wvalid, wready, bid, bvalid, bready;
   wire [ADDRESS_BITS-1:0] araddr, awaddr;
@@ -99,14 +124,14 @@ module system #(
   wire [DATA_BITS-1:0] trace_data;
 
   castbag engine (
-      .clk(clk), .rst(rst), .interrupt(interrupt),
-      .s_axil_awaddr(s_axil_awaddr), .s_axil_awprot(3'b000), .s_axil_awvalid(s_axil_awvalid),
-      .s_axil_awready(s_axil_awready), .s_axil_wdata(s_axil_wdata), .s_axil_wstrb(4'b1111),
-      .s_axil_wvalid(s_axil_wvalid), .s_axil_wready(s_axil_wready), .s_axil_bresp(s_axil_bresp),
-      .s_axil_bvalid(s_axil_bvalid), .s_axil_bready(s_axil_bready),
-      .s_axil_araddr(s_axil_araddr), .s_axil_arprot(3'b000), .s_axil_arvalid(s_axil_arvalid),
+      .clk(clk), .rst(held_rst), .interrupt(interrupt),
+      .s_axil_awaddr(held_s_axil_awaddr), .s_axil_awprot(3'b000), .s_axil_awvalid(held_s_axil_awvalid),
+      .s_axil_awready(s_axil_awready), .s_axil_wdata(held_s_axil_wdata), .s_axil_wstrb(4'b1111),
+      .s_axil_wvalid(held_s_axil_wvalid), .s_axil_wready(s_axil_wready), .s_axil_bresp(s_axil_bresp),
+      .s_axil_bvalid(s_axil_bvalid), .s_axil_bready(held_s_axil_bready),
+      .s_axil_araddr(held_s_axil_araddr), .s_axil_arprot(3'b000), .s_axil_arvalid(held_s_axil_arvalid),
       .s_axil_arready(s_axil_arready), .s_axil_rdata(s_axil_rdata), .s_axil_rresp(s_axil_rresp),
-      .s_axil_rvalid(s_axil_rvalid), .s_axil_rready(s_axil_rready),
+      .s_axil_rvalid(s_axil_rvalid), .s_axil_rready(held_s_axil_rready),
       .m_axi_arid(arid), .m_axi_araddr(araddr), .m_axi_arlen(arlen), .m_axi_arsize(arsize),
       .m_axi_arburst(arburst), .m_axi_arlock(arlock), .m_axi_arcache(arcache),
       .m_axi_arprot(arprot), .m_axi_arqos(arqos), .m_axi_arvalid(arvalid),
@@ -125,8 +150,8 @@ module system #(
   faults #(
       .ADDRESS_BITS(ADDRESS_BITS), .DATA_BITS(DATA_BITS)
   ) faults (
-      .clk(clk), .rst(rst), .stalls(stalls), .order(order), .late(late), .fault(fault),
-      .fault_at(fault_at), .fault_response(fault_response), .mute(mute), .arm(arm),
+      .clk(clk), .rst(held_rst), .stalls(held_stalls), .order(held_order), .late(held_late), .fault(held_fault),
+      .fault_at(held_fault_at), .fault_response(held_fault_response), .mute(held_mute), .arm(held_arm),
       .arvalid(arvalid), .arready(arready), .rvalid(rvalid), .rready(rready), .rresp(rresp),
       .awvalid(awvalid), .awready(awready), .wvalid(wvalid), .wready(wready), .wlast(wlast),
       .bvalid(bvalid), .bready(bready), .bresp(bresp),
@@ -138,7 +163,7 @@ module system #(
   memory #(
       .ADDRESS_BITS(ADDRESS_BITS), .DATA_BITS(DATA_BITS), .SIZE_BITS(SIZE_BITS)
   ) memory (
-      .clk(clk), .rst(rst), .bytes(memory_bytes), .haste(8'd0),
+      .clk(clk), .rst(held_rst), .bytes(held_memory_bytes), .haste(8'd0),
       .beats_read(beats_read), .beats_written(beats_written),
       .broken(dram_broken), .broken_clock(dram_broken_clock),
       .s_axi_arid(arid), .s_axi_araddr(araddr), .s_axi_arlen(arlen), .s_axi_arsize(arsize),
@@ -157,7 +182,7 @@ module system #(
   axi_rules #(
       .ADDRESS_BITS(ADDRESS_BITS), .DATA_BITS(DATA_BITS)
   ) rules (
-      .clk(clk), .rst(rst), .clear(outside_clear), .bytes(memory_bytes),
+      .clk(clk), .rst(held_rst), .clear(held_outside_clear), .bytes(held_memory_bytes),
       .broken(broken), .address(broken_address),
       .outside(outside), .outside_address(outside_address),
       .araddr(araddr), .arlen(arlen), .arsize(arsize), .arburst(arburst), .arid(arid),
@@ -171,9 +196,9 @@ module system #(
       .ADDRESS_BITS(ADDRESS_BITS), .DATA_BITS(DATA_BITS), .INDEX_BITS(INDEX_BITS),
       .PHASES(PHASES), .EVENTS(EVENTS), .LOOKUP_EVENT(LOOKUP_EVENT)
   ) records (
-      .clk(clk), .rst(rst), .active(trace_active), .events(trace_events),
+      .clk(clk), .rst(held_rst), .active(trace_active), .events(trace_events),
       .trace_valid(trace_valid), .trace_target(trace_target), .trace_data(trace_data),
-      .trace_end(trace_end), .record(record),
+      .trace_end(trace_end), .record(held_record),
       .araddr(araddr), .arlen(arlen), .arvalid(arvalid), .arready(arready), .rvalid(rvalid),
       .rready(rready), .awaddr(awaddr), .awlen(awlen), .awvalid(awvalid), .awready(awready),
       .wvalid(wvalid), .wready(wready), .dram(memory.dram_counts),
@@ -183,7 +208,7 @@ module system #(
   reg [8*32-1:0] name;
   always @(posedge backdoor)
     case (backdoor_action)
-      0: memory.storage.fill(memory_bytes);
+      0: memory.storage.fill(held_memory_bytes);
       1: begin
         $sformat(name, "load_%0d.bin", backdoor_file);
         memory.storage.load(name, backdoor_first, backdoor_words);
