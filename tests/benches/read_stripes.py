@@ -238,3 +238,21 @@ async def halts_in_mid_burst_and_starts_anew(dut, bus, hold, after):
         await bench.reset()
         dut.halt.value = 0
         await deliver(bench, clients, ports, count=1)
+
+
+@cocotb.test
+async def a_halt_forgets_what_waits(dut):
+    bench = Bench(dut)
+    clients = Clients(bench)
+    ports = Ports(bench, address_stall=["seldom"])
+    await bench.reset()
+    clients.ask(0, ports.places(bench, 1, 1, 16))
+    await bench.step(40)
+    dut.halt.value = 1
+    before = len(ports.each[1].bursts)
+    await bench.step(2)
+    await bench.until(lambda: int(dut.idle.value) == 1, limit=20)
+    assert len(ports.each[1].bursts) <= before + 2
+    await bench.step(40)
+    assert len(ports.each[1].bursts) <= before + 2
+    assert int(dut.idle.value) == 1
