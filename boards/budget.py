@@ -13,7 +13,7 @@ import json
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from amaranth.lib import wiring
@@ -59,6 +59,13 @@ BUDGET = Path(__file__).resolve().parent / "budget.json"
 WORK = Path("build") / "synth"
 RESULT = Path("build") / "bench" / "units.json"
 
+
+def read_port(config: EngineConfig) -> ReadPort:
+    """A read port with as many clients as the engine's."""
+    clients = tuple(ReadClient(f"client{n}", beats=64, bursts=4) for n in range(7))
+    return ReadPort(config, clients=clients)
+
+
 UNITS: dict[str, Callable[[EngineConfig], wiring.Component]] = {
     "adder": lambda config: Adder(),
     "multiplier": lambda config: Multiplier(),
@@ -79,9 +86,8 @@ UNITS: dict[str, Callable[[EngineConfig], wiring.Component]] = {
     "gather_reduce": GatherReduce,
     "update": SgdUpdate,
     "writer": VectorWriter,
-    "read_port": lambda config: ReadPort(
-        config, clients=tuple(ReadClient(f"client{n}", beats=64, bursts=4) for n in range(7))
-    ),
+    "read_port": read_port,
+    "read_port_2": lambda config: read_port(replace(config, read_ports=2)),
     "write_port": lambda config: WritePort(
         config, clients=tuple(WriteClient(f"client{n}", beats=64, bursts=4) for n in range(4))
     ),

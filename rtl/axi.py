@@ -14,6 +14,11 @@ OKAY, EXOKAY, SLVERR, DECERR = range(4)
 """Responses."""
 
 
+def numbered(name: str, count: int) -> tuple[str, ...]:
+    """Names of that many buses of a kind: `name` if there is one, else also `name1`, `name2`..."""
+    return (name, *(f"{name}{k}" for k in range(1, count)))
+
+
 class AXI4ReadSignature(Signature):
     """The read half of an AXI4 manager: channels AR and R."""
 

@@ -40,6 +40,12 @@ class EngineConfig:
         vector_beats: Read data buffered for the vectors being fetched; with the memory's latency
             it bounds the rate: a port is kept full while `vector_beats` cover the latency.
         vector_requests: Vectors that may be on their way at a time.
+        read_ports: AXI4 ports for reading, 1, 2, 4 or 8. Each but one alone has a buffer of
+            `vector_beats` of its own.
+        read_stripe: Bytes that lie at one read port: an address belongs to port
+            `address / read_stripe % read_ports`. No burst leaves its stripe, so that it should
+            hold a longest burst; short stripes spread lists and long rows over more ports. (256 is
+            that of `base` and a row of 64 elements, and what many memories' channels are made of.)
         optimizers: Optimizers built in.
     """
 
@@ -56,6 +62,8 @@ class EngineConfig:
     burst_beats: int = 16
     vector_beats: int = 512
     vector_requests: int = 128
+    read_ports: int = 1
+    read_stripe: int = 256
     optimizers: tuple[str, ...] = ("sgd",)
 
     def __post_init__(self):
@@ -69,11 +77,17 @@ class EngineConfig:
             "burst_beats": (2, 256),
             "vector_beats": (16, 4096),
             "vector_requests": (8, 1024),
+            "read_ports": (1, 8),
         }
         for name, (low, high) in limits.items():
             value = getattr(self, name)
             if not (_power_of_two(value) and low <= value <= high):
                 raise ConfigError(f"{name} = {value}: must be a power of two, {low} to {high}")
+        if not (_power_of_two(self.read_stripe) and self.bus_bytes <= self.read_stripe <= 4096):
+            raise ConfigError(
+                f"read_stripe = {self.read_stripe}: must be a power of two,"
+                f" {self.bus_bytes} (a bus word) to 4096"
+            )
         for name, (low, high) in {
             "address_bits": (16, 64),
             "index_bits": (4, 32),

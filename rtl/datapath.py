@@ -9,7 +9,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from .address import VectorAddress
-from .axi import AXI4ReadSignature, AXI4WriteSignature
+from .axi import AXI4ReadSignature, AXI4WriteSignature, numbered
 from .batch import BatchReader
 from .cast_path import CastPath
 from .config import EngineConfig
@@ -58,7 +58,7 @@ class Datapath(wiring.Component):
     resets the whole datapath.
 
     Members:
-        read, write: The AXI4 port.
+        read, write: The AXI4 port; read1, read2, ...: those that only read, if there are any.
         command: What is asked for; steady while anything runs.
         descriptor: Byte address of the descriptor, for COMMAND.
         activity: What the main path does; steady from `start` to `done`.
@@ -80,7 +80,10 @@ class Datapath(wiring.Component):
         bus = {"address_bits": config.address_bits, "data_bits": config.bus_bits}
         super().__init__(
             {
-                "read": Out(AXI4ReadSignature(**bus)),
+                **{
+                    name: Out(AXI4ReadSignature(**bus))
+                    for name in numbered("read", config.read_ports)
+                },
                 "write": Out(AXI4WriteSignature(**bus)),
                 "command": In(CommandLayout(config)),
                 "descriptor": In(config.address_bits),
@@ -175,7 +178,9 @@ class Datapath(wiring.Component):
                 WriteClient("runs", beats=lists, bursts=bursts),
             ),
         )
-        connect(m, read.axi, flipped(self.read))
+        names = (numbered(kind, config.read_ports) for kind in ("axi", "read"))
+        for inner, outer in zip(*names, strict=True):
+            connect(m, getattr(read, inner), flipped(getattr(self, outer)))
         connect(m, write.axi, flipped(self.write))
         m.d.comb += [
             read.halt.eq(self.halt),

@@ -7,6 +7,7 @@ from functools import lru_cache
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib.wiring import Out
 
+from .axi import numbered
 from .config import EngineConfig
 from .engine import Engine
 from .verilog import to_verilog
@@ -29,9 +30,10 @@ default stands before them, names of parts that nothing reads. None of it is a f
 def emit_engine(config: EngineConfig, *, trace: bool = False) -> str:
     """Verilog of the engine as module `castbag`, its ports named as AXI names them.
 
-    `clk`, `rst`; `m_axi_*` to memory; `s_axil_*` for registers; `interrupt`. With `trace`, for
-    benches, also `trace_valid`, `trace_target`, `trace_data`, `trace_end`: the words of
-    coalesced gradients as they leave the reduction; `trace_active`, `trace_events`: see `Engine`.
+    `clk`, `rst`; `m_axi_*` to memory, and where there are several read ports `m_axi1_*`,
+    `m_axi2_*`, ..., which only read; `s_axil_*` for registers; `interrupt`. With `trace`, for
+    benches, also `trace_valid`, `trace_target`, `trace_data`, `trace_end`: the words of coalesced
+    gradients as they leave the reduction; `trace_active`, `trace_events`: see `Engine`.
     """
     top = Module()
     top.submodules.engine = engine = Engine(config)
@@ -42,8 +44,9 @@ def emit_engine(config: EngineConfig, *, trace: bool = False) -> str:
         top.d.comb += outer.eq(inner) if output else inner.eq(outer)
         ports.append(outer)
 
+    names = (numbered(kind, config.read_ports) for kind in ("m_axi", "read"))
     for prefix, bus in (
-        ("m_axi", engine.read),
+        *((prefix, getattr(engine, name)) for prefix, name in zip(*names, strict=True)),
         ("m_axi", engine.write),
         ("s_axil", engine.control),
     ):

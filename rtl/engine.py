@@ -6,7 +6,7 @@ from amaranth.hdl import Cat, Module, ResetInserter, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from .axi import AXI4LiteSignature, AXI4ReadSignature, AXI4WriteSignature
+from .axi import AXI4LiteSignature, AXI4ReadSignature, AXI4WriteSignature, numbered
 from .config import EngineConfig
 from .control.command import CommandReader
 from .control.counters import Counters
@@ -29,7 +29,7 @@ class Engine(wiring.Component):
     the interrupt (or poll HEAD), read results and counters.
 
     Members:
-        read, write: AXI4 manager.
+        read, write: AXI4 manager; read1, read2, ...: those that only read, if there are any.
         control: AXI4-Lite subordinate.
         interrupt: An enabled event is pending.
         trace, trace_valid: Words of coalesced gradients as they leave the reduction; `active`: the
@@ -51,7 +51,10 @@ class Engine(wiring.Component):
         bus = {"address_bits": config.address_bits, "data_bits": config.bus_bits}
         super().__init__(
             {
-                "read": Out(AXI4ReadSignature(**bus)),
+                **{
+                    name: Out(AXI4ReadSignature(**bus))
+                    for name in numbered("read", config.read_ports)
+                },
                 "write": Out(AXI4WriteSignature(**bus)),
                 "control": In(AXI4LiteSignature(address_bits=ADDRESS_BITS)),
                 "interrupt": Out(1),
@@ -71,7 +74,8 @@ class Engine(wiring.Component):
         m.submodules.counters = counters = Counters()
         m.submodules.datapath = ResetInserter(sequencer.clear)(datapath)
         connect(m, flipped(self.control), registers.bus)
-        connect(m, datapath.read, flipped(self.read))
+        for name in numbered("read", self.config.read_ports):
+            connect(m, getattr(datapath, name), flipped(getattr(self, name)))
         connect(m, datapath.write, flipped(self.write))
         connect(m, datapath.words, command.i)
         m.d.comb += [

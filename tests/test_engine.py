@@ -6,6 +6,8 @@
 them changed, and every counter is the formula's.
 """
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -109,3 +111,10 @@ def test_many_runs_of_which_few_are_left(kept, tmp_path):
     trace.indices[kept:] = 7
     trace.indices[:kept][trace.indices[:kept] == 7] = 8
     check(trace, tmp_path, dim=2, simulator="verilator", rows=50, padding_idx=7)
+
+
+@pytest.mark.parametrize("ports, stripe, stall", [(2, 64, "never"), (4, 32, "bursts")])
+def test_several_read_ports(ports, stripe, stall, tmp_path):
+    config = dataclasses.replace(TINY, read_ports=ports, read_stripe=stripe)
+    trace = trace_of([7] * 30, 60, skew=1, seed=9)
+    check(trace, tmp_path, dim=17, simulator="verilator", stall=stall, config=config, rows=60)

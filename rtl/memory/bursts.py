@@ -7,6 +7,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
+from ..axi import INCR
 from ..config import EngineConfig
 from ..layouts import REQUEST_BITS
 
@@ -32,12 +33,13 @@ class BurstLayout(data.StructLayout):
 class Splitter(wiring.Component):
     """Every beat of each request, in order, in the fewest bursts that follow the rules.
 
-    The rules: at most `burst_beats` beats, none across a 4 KiB page.
+    The rules: at most `burst_beats` beats, none across a multiple of `span` bytes.
     Throughput: a burst a cycle. Latency: 2 cycles. Nothing long hangs on `i.ready`.
 
     Args:
         config: The engine's.
         beats_bits: Width of a request's beat count.
+        span: A power of two, from a beat to a 4 KiB page.
 
     Members:
         i: Requests of at least 1 beat: `address`, on a beat, and `beats`.
@@ -45,8 +47,11 @@ class Splitter(wiring.Component):
         busy: A request is being split.
     """
 
-    def __init__(self, config: EngineConfig, *, beats_bits: int = REQUEST_BITS):
+    def __init__(
+        self, config: EngineConfig, *, beats_bits: int = REQUEST_BITS, span: int = PAGE_BYTES
+    ):
         self.config = config
+        self.span = span
         request = data.StructLayout({"address": config.address_bits, "beats": beats_bits})
         super().__init__(
             {
@@ -63,18 +68,19 @@ class Splitter(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         size = exact_log2(self.config.bus_bytes)
-        longest = exact_log2(self.config.burst_beats)
-        page = exact_log2(PAGE_BYTES) - size
-        blocks = 1 << page - longest  # blocks of `burst_beats` beats in a page
+        most = min(self.config.burst_beats, self.span // self.config.bus_bytes)
+        longest = exact_log2(most)
+        span = exact_log2(self.span) - size
+        blocks = 1 << span - longest  # blocks of `most` beats in a span
         busy = Signal()
         place = Signal.like(self.o.payload.place)  # of the next burst
         left = Signal.like(self.i.payload.beats)  # beats from there to the request's end
         limit = Signal.like(self.o.payload.beats)  # beats from there that one burst may have
 
         def limit_at(block: Value | int, low: Value) -> Value:
-            """Only a burst from a page's last block can meet the page's end."""
+            """Only a burst from a span's last block can meet the span's end."""
             last_block = (block == blocks - 1) if blocks > 1 else Const(1)
-            return Mux(last_block, self.config.burst_beats - low, self.config.burst_beats)
+            return Mux(last_block, most - low, most)
 
         last = left <= limit
         free = ~self.o.valid | self.o.ready
@@ -96,18 +102,27 @@ class Splitter(wiring.Component):
                     busy.eq(self.i.valid),
                     place.eq(start),
                     left.eq(self.i.payload.beats),
-                    limit.eq(limit_at(start[longest:page], start[:longest])),
+                    limit.eq(limit_at(start[longest:span], start[:longest])),
                 ]
         with m.Elif(free):
-            # Past a page's end lies a whole block; else it is the place's own next one.
-            whole = limit != self.config.burst_beats
-            next_limit = limit_at(place[longest:page] + 1, place[:longest])
+            # Past a span's end lies a whole block; else it is the place's own next one.
+            whole = limit != most
+            next_limit = limit_at(place[longest:span] + 1, place[:longest])
             m.d.sync += [
                 place.eq(place + limit),
                 left.eq(left - limit),
-                limit.eq(Mux(whole, self.config.burst_beats, next_limit)),
+                limit.eq(Mux(whole, most, next_limit)),
             ]
         return m
+
+
+def drive_constants(m: Module, config: EngineConfig, axi) -> None:
+    """What all bursts on the channel AR of `axi` have in common."""
+    m.d.comb += [
+        axi.arsize.eq(exact_log2(config.bus_bytes)),
+        axi.arburst.eq(INCR),
+        axi.arcache.eq(NORMAL),
+    ]
 
 
 def byte_address(config: EngineConfig, place: Value) -> Value:

@@ -16,7 +16,7 @@ from ..config import EngineConfig
 from ..layouts import RequestLayout
 from ..queue import Queue
 from .arbiter import RoundRobin
-from .bursts import BurstLayout, Splitter, byte_address
+from .bursts import PAGE_BYTES, BurstLayout, Splitter, byte_address
 
 
 @dataclass(frozen=True)
@@ -90,6 +90,12 @@ class BurstIssuer(wiring.Component):
     order of issue; a burst's origin can be seen 1 cycle after its issue, or 3 cycles where more
     than 32 bursts can be on their way.
 
+    Args:
+        config: The engine's.
+        clients: Whose bursts.
+        credit_at_start: A client has a credit for each beat of its buffer from the start.
+        span: No burst crosses a multiple of that many bytes, see `Splitter`.
+
     Members:
         requests: A stream for each client.
         credit: Pulse for each client: one credit more.
@@ -100,9 +106,17 @@ class BurstIssuer(wiring.Component):
         idle: Whatever was issued has been answered.
     """
 
-    def __init__(self, config: EngineConfig, *, clients: Sequence[Client], credit_at_start: bool):
+    def __init__(
+        self,
+        config: EngineConfig,
+        *,
+        clients: Sequence[Client],
+        credit_at_start: bool,
+        span: int = PAGE_BYTES,
+    ):
         check_clients(config, clients)
         self.config = config
+        self.span = span
         self.clients = tuple(clients)
         self.credit_at_start = credit_at_start
         count = len(clients)
@@ -137,7 +151,7 @@ class BurstIssuer(wiring.Component):
         answered = Signal(count)
         claims = []
         for k, client in enumerate(self.clients):
-            splitter = Splitter(self.config)
+            splitter = Splitter(self.config, span=self.span)
             m.submodules[f"split_{client.name}"] = splitter
             wiring.connect(m, wiring.flipped(self.requests[k]), splitter.i)
             burst = splitter.o.payload

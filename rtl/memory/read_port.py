@@ -1,21 +1,21 @@
 # SPDX-FileCopyrightText: castbag contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""ReadPort: all reads of the engine, over one AXI4 read port."""
+"""ReadPort: all reads of the engine, over one AXI4 read port or several."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from amaranth.hdl import Const, Module, Signal
+from amaranth.hdl import Const, Module, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
-from amaranth.utils import exact_log2
 
-from ..axi import INCR, AXI4ReadSignature
+from ..axi import AXI4ReadSignature, numbered
 from ..config import EngineConfig
 from ..layouts import RequestLayout
 from ..queue import Queue
-from .bursts import NORMAL, byte_address
+from .bursts import PAGE_BYTES, byte_address, drive_constants
 from .issuer import BurstIssuer, Client, FirstError, check_clients, error_members
+from .stripes import ReadStripes, port_of
 
 
 @dataclass(frozen=True)
@@ -40,29 +40,37 @@ class ReadPort(wiring.Component):
     is what may be on its way for them.
 
     All bursts are INCR, of whole bus words, with id 0, so that data return in order; at most
-    `burst_beats` beats and never across 4 KiB.
+    `burst_beats` beats and never across 4 KiB. With several ports, none leaves its stripe, each
+    goes to the port that its address says, and beats are given in the order of issue, see
+    `ReadStripes`: a port that is slow delays all clients, but none of the other ports' beats has
+    to wait on its bus.
 
     Throughput: a burst a cycle and a beat a cycle. A client alone, with bursts of `n` beats, keeps
     a memory busy whose first beat is on R `t` cycles after the burst was taken from AR, as long as
-    `t <= beats - n - 6` and `t <= (bursts - 1) * n - 2`.
+    `t <= beats - n - 6` and `t <= (bursts - 1) * n - 2`. Several ports take 5 cycles off both
+    bounds, or 3 if `vector_beats` is at most 32, and each has a bound of its own, see `StripePort`;
+    slow ones add up, see `ReadStripes`.
     Latency: a request taken in cycle 0 is on AR in cycle 4; a beat taken from R in cycle 0 is at
-    its client in cycle 2, or 4 if `beats` is more than 32.
+    its client in cycle 2, or 4 if `beats` is more than 32. With several ports 2 cycles more to AR,
+    and 3 from R (1 if `vector_beats` is at most 32).
+    Bound: each client has at most `bursts` bursts and `beats` beats on their way; of several
+    ports, each at most `vector_beats` beats.
 
     Errors: the first SLVERR or DECERR is kept, and nothing stops: whoever owns the port halts it,
     waits for `idle` and resets it.
 
     Args:
-        config: The engine's.
+        config: The engine's: `read_ports` and `read_stripe` say how many ports there are.
         clients: Their names, buffers and limits, see `Client`.
 
     Members:
-        axi: The bus.
+        axi: The bus; of several ports also axi1, axi2, ...
         <name>_request: Stream in of requests of 1 to 256 beats.
         <name>_data: Stream out of bus words.
         halt: From the cycle it rises, until a reset, no burst is issued (one that stands on AR
             stays until it is taken), and what returns is taken and dropped.
         idle: Whatever was issued has returned.
-        beat: For each client: pulse, a beat of its was taken from R.
+        beat: For each client: pulse, a beat of its was taken from R; of several ports, in its turn.
         error, error_response, error_address, error_client: See `FirstError`.
     """
 
@@ -71,7 +79,7 @@ class ReadPort(wiring.Component):
         self.config = config
         self.clients = tuple(clients)
         bus = AXI4ReadSignature(address_bits=config.address_bits, data_bits=config.bus_bits)
-        members = {"axi": Out(bus)}
+        members = {name: Out(bus) for name in numbered("axi", config.read_ports)}
         for client in clients:
             members[f"{client.name}_request"] = In(stream.Signature(RequestLayout(config)))
             members[f"{client.name}_data"] = Out(stream.Signature(config.bus_bits))
@@ -93,17 +101,22 @@ class ReadPort(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
+        several = self.config.read_ports > 1
         m.submodules.issuer = issuer = BurstIssuer(
-            self.config, clients=self.clients, credit_at_start=True
+            self.config,
+            clients=self.clients,
+            credit_at_start=True,
+            span=self.config.read_stripe if several else PAGE_BYTES,
         )
         m.submodules.first_error = first_error = FirstError(self.config, clients=len(self.clients))
         first_error.report(m, self)
         m.d.comb += issuer.halt.eq(self.halt)
 
-        self._issue(m, issuer)
+        axi, returned_all = self._stripes(m, issuer) if several else (self.axi, issuer.idle)
+        self._issue(m, issuer, axi)
 
         # A burst's origin is there before its data, unless the memory takes no time at all.
-        axi, origin = self.axi, issuer.origin.payload
+        origin = issuer.origin.payload
         taking = Signal()
         m.d.comb += [
             axi.rready.eq(issuer.origin.valid),
@@ -117,7 +130,7 @@ class ReadPort(wiring.Component):
         m.d.sync += [returned.eq(axi.rdata), self.beat.eq(0)]
         with m.If(taking):
             m.d.sync += self.beat.eq(Const(1) << origin.client)
-        m.d.comb += self.idle.eq(issuer.idle & ~self.beat.any())
+        m.d.comb += self.idle.eq(returned_all & ~self.beat.any())
 
         for k, client in enumerate(self.clients):
             request, words = self.client(client.name)
@@ -132,15 +145,23 @@ class ReadPort(wiring.Component):
             wiring.connect(m, buffer.o, wiring.flipped(words))
         return m
 
-    def _issue(self, m: Module, issuer: BurstIssuer) -> None:
-        """A register between the issuer and channel AR."""
-        axi, burst = self.axi, issuer.o.payload.burst
+    def _stripes(self, m: Module, issuer: BurstIssuer) -> tuple[Any, Value]:
+        """The one bus that several ports make, and whether all that they issued has returned."""
+        m.submodules.stripes = stripes = ReadStripes(self.config)
+        for name in stripes.names:
+            wiring.connect(m, getattr(stripes, name), wiring.flipped(getattr(self, name)))
         m.d.comb += [
-            issuer.o.ready.eq(~axi.arvalid | axi.arready),
-            axi.arsize.eq(exact_log2(self.config.bus_bytes)),
-            axi.arburst.eq(INCR),
-            axi.arcache.eq(NORMAL),
+            stripes.halt.eq(self.halt),
+            stripes.oldest.eq(port_of(self.config, issuer.origin.payload.place)),
         ]
+        # Once halted, bursts that wait to be issued are forgotten.
+        return stripes.bus, issuer.idle | (self.halt & stripes.idle)
+
+    def _issue(self, m: Module, issuer: BurstIssuer, axi) -> None:
+        """A register between the issuer and channel AR."""
+        burst = issuer.o.payload.burst
+        drive_constants(m, self.config, axi)
+        m.d.comb += issuer.o.ready.eq(~axi.arvalid | axi.arready)
         with m.If(issuer.o.ready):
             m.d.sync += [
                 axi.arvalid.eq(issuer.o.valid),

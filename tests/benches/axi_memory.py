@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Memories for the benches of the ports: latency, many bursts in flight, errors, rules checked.
 
-Both are parts of a `Bench` and act on the members `axi__…` of its unit. They serve a beat a cycle
-in each direction however many bursts are on their way, and hold the unit to Arm IHI 0022: an offer
-stands until it is taken, a burst keeps within its page and within the config's length.
+Both are parts of a `Bench` and act on the members `axi__…` of its unit, or those of another read
+bus. They serve a beat a cycle in each direction however many bursts are on their way, and hold the
+unit to Arm IHI 0022: an offer stands until it is taken, a burst keeps within its page and within
+the config's length.
 """
 
 import random
@@ -46,13 +47,15 @@ class Channel:
         accepting: Ready, as driven for the next edge.
     """
 
-    def __init__(self, bench: Bench, name: str, fields: tuple[str, ...], stall: str):
+    def __init__(
+        self, bench: Bench, name: str, fields: tuple[str, ...], stall: str, *, bus: str = "axi"
+    ):
         self.standing: dict[str, int] | None = None
         self.accepting = False
         self._name, self._bench = name, bench
-        self._valid = getattr(bench.dut, f"axi__{name}valid")
-        self._ready = getattr(bench.dut, f"axi__{name}ready")
-        self._signals = {field: getattr(bench.dut, f"axi__{name}{field}") for field in fields}
+        self._valid = getattr(bench.dut, f"{bus}__{name}valid")
+        self._ready = getattr(bench.dut, f"{bus}__{name}ready")
+        self._signals = {field: getattr(bench.dut, f"{bus}__{name}{field}") for field in fields}
         self._stall = PATTERNS[stall](bench.rng)
         self.drive(False)
 
@@ -97,7 +100,10 @@ def checked_burst(config: EngineConfig, cycle: int, fields: dict[str, int]) -> B
 class ReadMemory:
     """Answers every burst in order, `latency` cycles after it was taken at the earliest.
 
+    The first beats of two bursts are at least `pace` cycles apart, like those of a bank.
+
     Attributes:
+        hold: True: offer nothing more.
         content: The memory, as bytes.
         responses: Response other than OKAY, by byte address of the beat.
         bursts: Every burst that was taken.
@@ -111,7 +117,9 @@ class ReadMemory:
         config: EngineConfig,
         content: bytes,
         *,
+        bus: str = "axi",
         latency: int = 1,
+        pace: int = 0,
         address_stall: str = "never",
         data_stall: str = "never",
     ):
@@ -120,13 +128,17 @@ class ReadMemory:
         self.bursts: list[Burst] = []
         self.times: list[int] = []
         self.refused = 0
-        self._bench, self._config, self._latency = bench, config, latency
-        self._address = Channel(bench, "ar", ADDRESS_FIELDS, address_stall)
+        self.hold = False
+        self._bench, self._config, self._latency, self._pace = bench, config, latency, pace
+        self._address = Channel(bench, "ar", ADDRESS_FIELDS, address_stall, bus=bus)
         self._stall = PATTERNS[data_stall](bench.rng)
         self._beats: deque[tuple[int, int, bool]] = deque()  # not before, address, last
+        self._next = 0  # cycle of the next burst's first beat, at the earliest
         self._offering = False
-        bench.dut.axi__rvalid.value = 0
-        bench.dut.axi__rid.value = 0
+        names = ("id", "valid", "ready", "data", "resp", "last")
+        self._data = {name: getattr(bench.dut, f"{bus}__r{name}") for name in names}
+        self._data["valid"].value = 0
+        self._data["id"].value = 0
         bench.add(self)
 
     @property
@@ -135,18 +147,19 @@ class ReadMemory:
         return len(self._beats)
 
     def tick(self) -> None:
-        dut, bench, size = self._bench.dut, self._bench, self._config.bus_bytes
+        bench, size = self._bench, self._config.bus_bytes
         fields = self._address.sample()
         if fields is not None:
             burst = checked_burst(self._config, bench.cycle, fields)
             self.bursts.append(burst)
+            due = max(bench.cycle + self._latency, self._next)
+            self._next = due + self._pace
             for k in range(burst.beats):
-                due = bench.cycle + self._latency
                 self._beats.append((due, burst.address + k * size, k == burst.beats - 1))
         self._address.drive(not self._address.stalled())
 
         if self._offering:
-            if int(dut.axi__rready.value):
+            if int(self._data["ready"].value):
                 self._beats.popleft()
                 self.times.append(bench.cycle)
                 self._offering = False
@@ -154,14 +167,14 @@ class ReadMemory:
                 self.refused += 1
         if not self._offering:
             due = self._beats and bench.cycle + 1 >= self._beats[0][0]
-            self._offering = bool(due and not next(self._stall))
-            dut.axi__rvalid.value = int(self._offering)
+            self._offering = bool(due and not self.hold and not next(self._stall))
+            self._data["valid"].value = int(self._offering)
             if self._offering:
                 _, address, last = self._beats[0]
                 word = self.content[address : address + size]
-                dut.axi__rdata.value = int.from_bytes(word, "little")
-                dut.axi__rresp.value = self.responses.get(address, OKAY)
-                dut.axi__rlast.value = int(last)
+                self._data["data"].value = int.from_bytes(word, "little")
+                self._data["resp"].value = self.responses.get(address, OKAY)
+                self._data["last"].value = int(last)
 
 
 ORDERS = ("any", "address first", "data first", "together")

@@ -14,9 +14,10 @@ import cocotb
 import numpy as np
 from cocotb.clock import Clock
 from cocotb.triggers import First, RisingEdge, Timer, with_timeout
-from cocotbext.axi import AxiBus, AxiLiteBus, AxiLiteMaster, AxiRam
+from cocotbext.axi import AxiBus, AxiLiteBus, AxiLiteMaster, AxiRam, AxiRamRead, AxiReadBus
 
 from castbag.host.device import Outcome
+from castbag.rtl.axi import numbered
 from castbag.rtl.control.map import DESCRIPTOR_BYTES, REGISTERS, field, register
 from castbag.sim.bench import STALLS, parameters
 
@@ -25,23 +26,34 @@ RING = 0
 SLOTS = 8
 
 
+def more_read_ports(dut) -> list[str]:
+    """Prefixes of the ports that only read."""
+    return [name for name in numbered("m_axi", 8)[1:] if hasattr(dut, f"{name}_arvalid")]
+
+
 class Host:
     """The registers over AXI4-Lite, the memory by the back door."""
 
     def __init__(self, dut, job):
         self.dut = dut
         self.ram = AxiRam(AxiBus.from_prefix(dut, "m_axi"), dut.clk, dut.rst, size=job.memory_bytes)
+        self.ends = [self.ram.read_if, self.ram.write_if]
+        for prefix in more_read_ports(dut):  # which see the same memory
+            bus = AxiReadBus.from_prefix(dut, prefix)
+            size, memory = job.memory_bytes, self.ram.mem
+            self.ends.append(AxiRamRead(bus, dut.clk, dut.rst, size=size, mem=memory))
         self.bus = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil"), dut.clk, dut.rst)
         self.ram.write(0, random.randbytes(job.memory_bytes))
         self._fail_at(job.faults)
         rng = random.Random(cocotb.RANDOM_SEED)
-        for end in (self.ram.read_if, self.ram.write_if):
+        for end in self.ends:
             for name in ("ar_channel", "r_channel", "aw_channel", "w_channel", "b_channel"):
                 if hasattr(end, name) and job.stall != "never":
                     getattr(end, name).set_pause_generator(STALLS[job.stall](rng))
 
     def _fail_at(self, faults: tuple[int, ...]) -> None:
-        for end, name in ((self.ram.read_if, "_read"), (self.ram.write_if, "_write")):
+        for end in self.ends:
+            name = "_write" if end is self.ram.write_if else "_read"
             inner = getattr(end, name)
 
             async def access(address, *arguments, inner=inner, **more):
@@ -63,20 +75,21 @@ class Host:
 
 
 ADDRESS = ("addr", "len", "size", "burst", "id")
-CHANNELS = {"ar": ADDRESS, "aw": ADDRESS, "w": ("data", "strb", "last")}
-"""What the engine drives, by channel."""
+CHANNELS = {"m_axi_ar": ADDRESS, "m_axi_aw": ADDRESS, "m_axi_w": ("data", "strb", "last")}
+"""What the engine drives, by channel; of one read port."""
 
 
 async def _watch_offers(dut) -> None:
     """An offer stands unchanged until it is taken; cocotbext-axi checks the bursts themselves."""
-    standing = dict.fromkeys(CHANNELS)
+    channels = CHANNELS | {f"{prefix}_ar": ADDRESS for prefix in more_read_ports(dut)}
+    standing = dict.fromkeys(channels)
     while True:
         await RisingEdge(dut.clk)
-        for channel, fields in CHANNELS.items():
-            valid, ready = (getattr(dut, f"m_axi_{channel}{end}") for end in ("valid", "ready"))
+        for channel, fields in channels.items():
+            valid, ready = (getattr(dut, f"{channel}{end}") for end in ("valid", "ready"))
             offer = None
             if valid.value == 1:
-                offer = [int(getattr(dut, f"m_axi_{channel}{name}").value) for name in fields]
+                offer = [int(getattr(dut, f"{channel}{name}").value) for name in fields]
             assert standing[channel] in (None, offer), f"{channel}: an offer did not stand"
             standing[channel] = None if ready.value == 1 else offer
 

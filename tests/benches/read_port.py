@@ -33,13 +33,13 @@ def words(memory: bytes, requests: list[tuple[int, int]]) -> list[int]:
     ]
 
 
-def fewest_bursts(requests: list[tuple[int, int]]) -> int:
-    """Bursts that the requests need if each page's share is cut into the longest ones."""
+def fewest_bursts(requests: list[tuple[int, int]], *, span: int = PAGE) -> int:
+    """Bursts that the requests need if each span's share is cut into the longest ones."""
     needed = 0
     for address, beats in requests:
         end = address + beats * BEAT
         while address < end:
-            stop = min(end, (address // PAGE + 1) * PAGE)
+            stop = min(end, (address // span + 1) * span)
             needed += -(-(stop - address) // (BEAT * CONFIG.burst_beats))
             address = stop
     return needed
