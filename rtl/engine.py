@@ -121,10 +121,11 @@ class Engine(wiring.Component):
 
     def _watch(self, m: Module, sequencer: Sequencer) -> None:
         """What the watchdog sees: moves on the memory port, and what is awaited there."""
-        read, write = self.read, self.write
+        reads = [getattr(self, name) for name in numbered("read", self.config.read_ports)]
+        write = self.write
         standing = [
-            (read.arvalid, read.arready),
-            (read.rvalid, read.rready),
+            *((read.arvalid, read.arready) for read in reads),
+            *((read.rvalid, read.rready) for read in reads),
             (write.awvalid, write.awready),
             (write.wvalid, write.wready),
             (write.bvalid, write.bready),
@@ -133,7 +134,13 @@ class Engine(wiring.Component):
             sequencer.moved.eq(Cat(valid & ready for valid, ready in standing).any()),
             # A port is ready for answers as long as it expects some.
             sequencer.awaited.eq(
-                Cat(read.arvalid, read.rready, write.awvalid, write.wvalid, write.bready)
+                Cat(
+                    Cat(read.arvalid for read in reads).any(),
+                    Cat(read.rready for read in reads).any(),
+                    write.awvalid,
+                    write.wvalid,
+                    write.bready,
+                )
             ),
         ]
 

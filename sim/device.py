@@ -127,11 +127,13 @@ class SimulatedDevice:
         """What is built for it."""
         here = Path(__file__).parent
         own = {name: (here / name).read_text() for name in SOURCES}
+        own["read_ports.vh"] = _read_ports(self.config)
         constants = {
             "ADDRESS_BITS": self.config.address_bits,
             "DATA_BITS": self.config.bus_bits,
             "INDEX_BITS": self.config.vector_index_bits,
             "SIZE_BITS": _size_bits(self.memory_bytes, self.simulator),
+            "READ_PORTS": self.config.read_ports,
             "PHASES": len(Phase),
             "EVENTS": len(COUNTERS),
             "LOOKUP_EVENT": [name for name, _ in COUNTERS].index("INTERLEAVE_BUSY"),
@@ -311,6 +313,24 @@ def _simulate(model: Model, folder: Path, progress: Callable[[Progress], None] |
                 told = len(news)
                 progress(Progress(*map(int, news[-1].split())))
         job.result()
+
+
+READ_CHANNELS = {
+    # width of each signal of channels AR and R, in bits
+    **{"arid": 1, "arlen": 8, "arsize": 3, "arburst": 2, "arlock": 1, "arcache": 4, "arprot": 3},
+    **{"arqos": 4, "arvalid": 1, "arready": 1, "rid": 1, "rresp": 2, "rlast": 1, "rvalid": 1},
+    "rready": 1,
+}
+
+
+def _read_ports(config: EngineConfig) -> str:
+    """Connections of the engine's read ports, for `system.v`."""
+    widths = {**READ_CHANNELS, "araddr": config.address_bits, "rdata": config.bus_bits}
+    return "".join(
+        f".m_axi{port or ''}_{name}({name}[{width * port}+:{width}]),\n"
+        for port in range(config.read_ports)
+        for name, width in widths.items()
+    )
 
 
 def _size_bits(size: int, simulator: str) -> int:

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: castbag contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// A bad day for an AXI4 manager: stands between it and its memory, and does what AXI allows.
+// A bad day for an AXI4 manager: stands between it and its memory, and does what AXI allows. Where
+// there are several read ports, they lie side by side; all have one lot, and errors come to port 0.
 //
 // With all controls 0 it is not there. Otherwise:
 //
@@ -14,8 +15,7 @@
 //     `fault_response`; numbers count from 0 at `arm`.
 //   - mute: from that number of beats and responses on, none is passed on.
 module faults #(
-    parameter ADDRESS_BITS = 32,
-    parameter DATA_BITS = 64
+    parameter READ_PORTS = 1
 ) (
     input clk,
     input rst,
@@ -29,11 +29,11 @@ module faults #(
     input arm,
 
     // The manager's side, then the memory's.
-    input arvalid,
-    output arready,
-    output rvalid,
-    input rready,
-    output [1:0] rresp,
+    input [READ_PORTS-1:0] arvalid,
+    output [READ_PORTS-1:0] arready,
+    output [READ_PORTS-1:0] rvalid,
+    input [READ_PORTS-1:0] rready,
+    output [READ_PORTS*2-1:0] rresp,
     input awvalid,
     output awready,
     input wvalid,
@@ -42,11 +42,11 @@ module faults #(
     output bvalid,
     input bready,
     output [1:0] bresp,
-    output m_arvalid,
-    input m_arready,
-    input m_rvalid,
-    output m_rready,
-    input [1:0] m_rresp,
+    output [READ_PORTS-1:0] m_arvalid,
+    input [READ_PORTS-1:0] m_arready,
+    input [READ_PORTS-1:0] m_rvalid,
+    output [READ_PORTS-1:0] m_rready,
+    input [READ_PORTS*2-1:0] m_rresp,
     output m_awvalid,
     input m_awready,
     output m_wvalid,
@@ -57,7 +57,9 @@ module faults #(
 );
   reg [31:0] random;  // xorshift
   reg [4:0] open;  // channels that are not stalled in this cycle
-  reg [4:0] standing;  // what was passed on and not taken stays
+  // What was passed on and not taken stays.
+  reg [READ_PORTS-1:0] ar_standing, r_standing;
+  reg aw_standing, w_standing, b_standing;
   reg [31:0] beats, answers;  // since `arm`
   reg [31:0] addresses, bursts;  // of writes, taken; bursts to their last beat
   reg [31:0] held;  // cycles for which the response that is offered has waited
@@ -65,20 +67,26 @@ module faults #(
   integer k;
 
   wire silent = mute && beats + answers >= fault_at;
-  wire [4:0] pass = standing | open;
   wire address_allowed = order == 2 ? bursts != addresses : 1'b1;
   wire data_allowed = order == 1 ? addresses != bursts : 1'b1;
-  wire both = awvalid && wvalid && m_awready && m_wready && pass[2] && pass[3];
-  wire aw = order == 3 ? both && first : pass[2] && address_allowed;
-  wire w = order == 3 && first ? both : pass[3] && data_allowed;
-  wire b = pass[4] && held >= late && !silent;
-  wire r = pass[1] && !silent;
+  wire aw_pass = aw_standing || open[2], w_pass = w_standing || open[3];
+  wire both = awvalid && wvalid && m_awready && m_wready && aw_pass && w_pass;
+  wire aw = order == 3 ? both && first : aw_pass && address_allowed;
+  wire w = order == 3 && first ? both : w_pass && data_allowed;
+  wire b = (b_standing || open[4]) && held >= late && !silent;
+  wire [READ_PORTS-1:0] ar = ar_standing | {READ_PORTS{open[0]}};
+  wire [READ_PORTS-1:0] r = (r_standing | {READ_PORTS{open[1]}}) & ~{READ_PORTS{silent}};
 
-  assign m_arvalid = arvalid && pass[0];
-  assign arready = m_arready && pass[0];
-  assign rvalid = m_rvalid && r;
-  assign m_rready = rready && r;
-  assign rresp = fault == 1 && beats == fault_at ? fault_response : m_rresp;
+  assign m_arvalid = arvalid & ar;
+  assign arready = m_arready & ar;
+  assign rvalid = m_rvalid & r;
+  assign m_rready = rready & r;
+  assign rresp[1:0] = fault == 1 && beats == fault_at ? fault_response : m_rresp[1:0];
+  generate
+    if (READ_PORTS > 1) begin : others
+      assign rresp[READ_PORTS*2-1:2] = m_rresp[READ_PORTS*2-1:2];
+    end
+  endgenerate
   assign m_awvalid = awvalid && aw;
   assign awready = m_awready && aw;
   assign m_wvalid = wvalid && w;
@@ -93,7 +101,7 @@ module faults #(
     if (rst) begin
       random <= 32'h2545F491;
       open <= ~0;
-      standing <= 0;
+      {ar_standing, r_standing, aw_standing, w_standing, b_standing} <= 0;
       {beats, answers, addresses, bursts, held} <= 0;
       first <= 1;
     end else begin
@@ -101,11 +109,12 @@ module faults #(
         random <= x3;
         for (k = 0; k < 5; k = k + 1) open[k] <= x3[5*k+:3] >= stalls[3*k+:3];
       end else open <= ~0;
-      standing <= {
-        bvalid && !bready, m_wvalid && !m_wready, m_awvalid && !m_awready,
-        rvalid && !rready, m_arvalid && !m_arready
-      };
-      beats <= arm ? 0 : beats + (rvalid && rready);
+      ar_standing <= m_arvalid & ~m_arready;
+      r_standing <= rvalid & ~rready;
+      aw_standing <= m_awvalid && !m_awready;
+      w_standing <= m_wvalid && !m_wready;
+      b_standing <= bvalid && !bready;
+      beats <= arm ? 0 : beats + (rvalid[0] && rready[0]);
       answers <= arm ? 0 : answers + (bvalid && bready);
       addresses <= addresses + (awvalid && awready);
       bursts <= bursts + (wvalid && wready && wlast);

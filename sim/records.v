@@ -15,6 +15,7 @@ module records #(
     parameter INDEX_BITS = 16,
     parameter PHASES = 5,
     parameter EVENTS = 48,
+    parameter READ_PORTS = 1,
     parameter LOOKUP_EVENT = 0,
     parameter DRAM_COUNTS = 16
 ) (
@@ -27,12 +28,12 @@ module records #(
     input [DATA_BITS-1:0] trace_data,
     input trace_end,
     input record,
-    input [ADDRESS_BITS-1:0] araddr,
-    input [7:0] arlen,
-    input arvalid,
-    input arready,
-    input rvalid,
-    input rready,
+    input [READ_PORTS*ADDRESS_BITS-1:0] araddr,
+    input [READ_PORTS*8-1:0] arlen,
+    input [READ_PORTS-1:0] arvalid,
+    input [READ_PORTS-1:0] arready,
+    input [READ_PORTS-1:0] rvalid,
+    input [READ_PORTS-1:0] rready,
     input [ADDRESS_BITS-1:0] awaddr,
     input [7:0] awlen,
     input awvalid,
@@ -49,8 +50,7 @@ module records #(
 
   integer trace, samples, requests;
   wire [31:0] end_word = trace_end, target_word = trace_target;
-  wire [63:0] read_address = araddr, write_address = 64'h8000000000000000 | awaddr;
-  wire [63:0] read_beats = arlen + 1, write_beats = awlen + 1;
+  reg [63:0] address, beats;
 
   reg [63:0] cycle;
   reg [63:0] counts[0:EVENTS-1];
@@ -83,6 +83,13 @@ module records #(
     end
   endtask
 
+  task request;
+    begin
+      $fwrite(requests, "%u%u%u", cycle, address, beats);
+      requested = requested + 1;
+    end
+  endtask
+
   // On the falling edge all is steady that the rising edge before has set.
   always @(negedge clk)
     if (rst) begin
@@ -108,24 +115,28 @@ module records #(
       cycle = cycle + 1;
       if (events != 0)
         for (k = 0; k < EVENTS; k = k + 1) if (events[k]) counts[k] = counts[k] + 1;
-      if (arvalid && !arready) read_refused = read_refused + 1;
+      if ((arvalid & ~arready) != 0) read_refused = read_refused + 1;
       if (awvalid && !awready) write_refused = write_refused + 1;
       if (wvalid && !wready) data_refused = data_refused + 1;
-      if (on_their_way != 0 && !rvalid) awaited = awaited + 1;
-      if (arvalid && arready) on_their_way = on_their_way + read_beats;
-      if (rvalid && rready) on_their_way = on_their_way - 1;
+      if (on_their_way != 0 && rvalid == 0) awaited = awaited + 1;
+      for (k = 0; k < READ_PORTS; k = k + 1) begin
+        if (arvalid[k] && arready[k]) begin
+          address = araddr[k*ADDRESS_BITS+:ADDRESS_BITS];
+          beats = arlen[k*8+:8] + 1;
+          on_their_way = on_their_way + beats;
+          if (record) request;
+        end
+        if (rvalid[k] && rready[k]) on_their_way = on_their_way - 1;
+      end
 
       if (trace_valid) begin
         $fwrite(trace, "%u", {end_word, target_word, trace_data});
         traced = traced + 1;
       end
-      if (record && arvalid && arready) begin
-        $fwrite(requests, "%u%u%u", cycle, read_address, read_beats);
-        requested = requested + 1;
-      end
       if (record && awvalid && awready) begin
-        $fwrite(requests, "%u%u%u", cycle, write_address, write_beats);
-        requested = requested + 1;
+        address = 64'h8000000000000000 | awaddr;
+        beats = awlen + 1;
+        request;
       end
     end
 endmodule

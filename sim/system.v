@@ -12,6 +12,7 @@ module system #(
     parameter DATA_BITS = 64,
     parameter INDEX_BITS = 16,  // of the trace port's target
     parameter SIZE_BITS = 16,
+    parameter READ_PORTS = 1,
     parameter PHASES = 5,
     parameter EVENTS = 48,
     parameter LOOKUP_EVENT = 0
@@ -49,12 +50,12 @@ module system #(
     input mute,
     input arm,
 
-    output [3:0] broken,
-    output [63:0] broken_address,
+    output reg [3:0] broken,
+    output reg [63:0] broken_address,
     output [7:0] dram_broken,
     output [63:0] dram_broken_clock,
-    output outside,
-    output [63:0] outside_address,
+    output reg outside,
+    output reg [63:0] outside_address,
     input outside_clear,
 
     input [9:0] s_axil_awaddr,
@@ -102,20 +103,28 @@ module system #(
       })
   );
 
-  wire arid, arlock, arvalid, arready, rid, rlast, rvalid, rready;
+  // The read ports lie side by side, port 0 lowest.
+  wire [READ_PORTS-1:0] arid, arlock, arvalid, arready, rid, rlast, rvalid, rready;
+  wire [READ_PORTS*ADDRESS_BITS-1:0] araddr;
+  wire [READ_PORTS*8-1:0] arlen;
+  wire [READ_PORTS*3-1:0] arsize, arprot;
+  wire [READ_PORTS*2-1:0] arburst, rresp;
+  wire [READ_PORTS*4-1:0] arcache, arqos;
+  wire [READ_PORTS*DATA_BITS-1:0] rdata;
   wire awid, awlock, awvalid, awready, wlast, wvalid, wready, bid, bvalid, bready;
-  wire [ADDRESS_BITS-1:0] araddr, awaddr;
-  wire [7:0] arlen, awlen;
-  wire [2:0] arsize, awsize, arprot, awprot;
-  wire [1:0] arburst, awburst, rresp, bresp;
-  wire [3:0] arcache, awcache, arqos, awqos;
-  wire [DATA_BITS-1:0] rdata, wdata;
+  wire [ADDRESS_BITS-1:0] awaddr;
+  wire [7:0] awlen;
+  wire [2:0] awsize, awprot;
+  wire [1:0] awburst, bresp;
+  wire [3:0] awcache, awqos;
+  wire [DATA_BITS-1:0] wdata;
   wire [DATA_BITS/8-1:0] wstrb;
 
   // Handshakes on the memory's side of faults.v.
-  wire m_arvalid, m_arready, m_rvalid, m_rready, m_awvalid, m_awready;
-  wire m_wvalid, m_wready, m_bvalid, m_bready;
-  wire [1:0] m_rresp, m_bresp;
+  wire [READ_PORTS-1:0] m_arvalid, m_arready, m_rvalid, m_rready;
+  wire m_awvalid, m_awready, m_wvalid, m_wready, m_bvalid, m_bready;
+  wire [READ_PORTS*2-1:0] m_rresp;
+  wire [1:0] m_bresp;
 
   wire trace_valid, trace_end;
   wire [PHASES-1:0] trace_active;
@@ -132,11 +141,7 @@ module system #(
       .s_axil_araddr(held_s_axil_araddr), .s_axil_arprot(3'b000), .s_axil_arvalid(held_s_axil_arvalid),
       .s_axil_arready(s_axil_arready), .s_axil_rdata(s_axil_rdata), .s_axil_rresp(s_axil_rresp),
       .s_axil_rvalid(s_axil_rvalid), .s_axil_rready(held_s_axil_rready),
-      .m_axi_arid(arid), .m_axi_araddr(araddr), .m_axi_arlen(arlen), .m_axi_arsize(arsize),
-      .m_axi_arburst(arburst), .m_axi_arlock(arlock), .m_axi_arcache(arcache),
-      .m_axi_arprot(arprot), .m_axi_arqos(arqos), .m_axi_arvalid(arvalid),
-      .m_axi_arready(arready), .m_axi_rid(rid), .m_axi_rdata(rdata), .m_axi_rresp(rresp),
-      .m_axi_rlast(rlast), .m_axi_rvalid(rvalid), .m_axi_rready(rready),
+      `include "read_ports.vh"  // made by castbag.sim.device: .m_axi_arid(arid[0]), ...
       .m_axi_awid(awid), .m_axi_awaddr(awaddr), .m_axi_awlen(awlen), .m_axi_awsize(awsize),
       .m_axi_awburst(awburst), .m_axi_awlock(awlock), .m_axi_awcache(awcache),
       .m_axi_awprot(awprot), .m_axi_awqos(awqos), .m_axi_awvalid(awvalid),
@@ -148,7 +153,7 @@ module system #(
   );
 
   faults #(
-      .ADDRESS_BITS(ADDRESS_BITS), .DATA_BITS(DATA_BITS)
+      .READ_PORTS(READ_PORTS)
   ) faults (
       .clk(clk), .rst(held_rst), .stalls(held_stalls), .order(held_order), .late(held_late), .fault(held_fault),
       .fault_at(held_fault_at), .fault_response(held_fault_response), .mute(held_mute), .arm(held_arm),
@@ -161,7 +166,8 @@ module system #(
   );
 
   memory #(
-      .ADDRESS_BITS(ADDRESS_BITS), .DATA_BITS(DATA_BITS), .SIZE_BITS(SIZE_BITS)
+      .ADDRESS_BITS(ADDRESS_BITS), .DATA_BITS(DATA_BITS), .SIZE_BITS(SIZE_BITS),
+      .READ_PORTS(READ_PORTS)
   ) memory (
       .clk(clk), .rst(held_rst), .bytes(held_memory_bytes), .haste(8'd0),
       .beats_read(beats_read), .beats_written(beats_written),
@@ -179,22 +185,46 @@ module system #(
       .s_axi_bvalid(m_bvalid), .s_axi_bready(m_bready)
   );
 
-  axi_rules #(
-      .ADDRESS_BITS(ADDRESS_BITS), .DATA_BITS(DATA_BITS)
-  ) rules (
-      .clk(clk), .rst(held_rst), .clear(held_outside_clear), .bytes(held_memory_bytes),
-      .broken(broken), .address(broken_address),
-      .outside(outside), .outside_address(outside_address),
-      .araddr(araddr), .arlen(arlen), .arsize(arsize), .arburst(arburst), .arid(arid),
-      .arvalid(arvalid), .arready(arready),
-      .awaddr(awaddr), .awlen(awlen), .awsize(awsize), .awburst(awburst), .awid(awid),
-      .awvalid(awvalid), .awready(awready),
-      .wdata(wdata), .wstrb(wstrb), .wlast(wlast), .wvalid(wvalid), .wready(wready)
-  );
+  // A watch on each read port; the first one has the writes, too.
+  wire [4*READ_PORTS-1:0] port_broken;
+  wire [64*READ_PORTS-1:0] port_address, port_outside_address;
+  wire [READ_PORTS-1:0] port_outside;
+  genvar p;
+  generate
+    for (p = 0; p < READ_PORTS; p = p + 1) begin : port
+      axi_rules #(
+          .ADDRESS_BITS(ADDRESS_BITS), .DATA_BITS(DATA_BITS)
+      ) rules (
+          .clk(clk), .rst(held_rst), .clear(held_outside_clear), .bytes(held_memory_bytes),
+          .broken(port_broken[4*p+:4]), .address(port_address[64*p+:64]),
+          .outside(port_outside[p]), .outside_address(port_outside_address[64*p+:64]),
+          .araddr(araddr[ADDRESS_BITS*p+:ADDRESS_BITS]), .arlen(arlen[8*p+:8]),
+          .arsize(arsize[3*p+:3]), .arburst(arburst[2*p+:2]), .arid(arid[p]),
+          .arvalid(arvalid[p]), .arready(arready[p]),
+          .awaddr(awaddr), .awlen(awlen), .awsize(awsize), .awburst(awburst), .awid(awid),
+          .awvalid(awvalid && p == 0), .awready(awready),
+          .wdata(wdata), .wstrb(wstrb), .wlast(wlast), .wvalid(wvalid && p == 0), .wready(wready)
+      );
+    end
+  endgenerate
+  reg [31:0] k;
+  always @* begin
+    {broken, broken_address, outside, outside_address} = 0;
+    for (k = 0; k < READ_PORTS; k = k + 1) begin
+      if (broken == 0 && port_broken[4*k+:4] != 0) begin
+        broken = port_broken[4*k+:4];
+        broken_address = port_address[64*k+:64];
+      end
+      if (!outside && port_outside[k]) begin
+        outside = 1;
+        outside_address = port_outside_address[64*k+:64];
+      end
+    end
+  end
 
   records #(
       .ADDRESS_BITS(ADDRESS_BITS), .DATA_BITS(DATA_BITS), .INDEX_BITS(INDEX_BITS),
-      .PHASES(PHASES), .EVENTS(EVENTS), .LOOKUP_EVENT(LOOKUP_EVENT)
+      .PHASES(PHASES), .EVENTS(EVENTS), .READ_PORTS(READ_PORTS), .LOOKUP_EVENT(LOOKUP_EVENT)
   ) records (
       .clk(clk), .rst(held_rst), .active(trace_active), .events(trace_events),
       .trace_valid(trace_valid), .trace_target(trace_target), .trace_data(trace_data),

@@ -90,7 +90,10 @@ class CounterBank(wiring.Component):
             self.valid.eq(self.ask & (added == self.index) & ~self.valid),
         ]
         for k, counted in enumerate(gathered):
-            m.d.sync += counted.eq(Mux(visited == k, 0, counted) + self.events[k])
+            with m.If(visited == k):
+                m.d.sync += counted.eq(self.events[k])
+            with m.Elif(self.events[k]):
+                m.d.sync += counted.eq(counted + 1)
         with m.If(self.clear):
             m.d.sync += [left.eq(self.count), *(counted.eq(0) for counted in gathered)]
         return m
