@@ -17,7 +17,7 @@ from castbag.host.device import Command, Outcome, Progress, Run
 from castbag.rtl.config import EngineConfig
 from castbag.rtl.control.map import COUNTERS, DESCRIPTOR_BYTES, Phase, field, register
 
-from .memories import UnknownMemory, memory_of, sources
+from .memories import UnknownMemory, memory_of, memory_sources
 from .model import SIMULATORS, Model, SimulationFailed, header_ports
 
 RING_BYTES = 0x1000
@@ -140,7 +140,7 @@ class SimulatedDevice:
         }
         return Model(
             top="system",
-            sources=(*own.items(), *sources(self.kind), ("castbag.v", self.engine())),
+            sources=(*own.items(), *memory_sources().items(), ("castbag.v", self.engine())),
             simulator=self.simulator,
             ports=header_ports(own["system.v"]),
             constants=tuple(constants.items()),
@@ -164,7 +164,7 @@ class SimulatedDevice:
         self._write_job(folder, commands)
         keep = False
         try:
-            _simulate(model, folder, progress)
+            _simulate(model, folder, self.kind.arguments(), progress)
             return self._read_run(folder, commands)
         except SimulationFailed:
             fault = folder / "fault.txt"
@@ -298,12 +298,17 @@ class SimulatedDevice:
         )
 
 
-def _simulate(model: Model, folder: Path, progress: Callable[[Progress], None] | None) -> None:
+def _simulate(
+    model: Model,
+    folder: Path,
+    arguments: Sequence[str],
+    progress: Callable[[Progress], None] | None,
+) -> None:
     """Run the session; pass its progress on as it comes, from this thread."""
     lines = folder / "progress.txt"
     told = 0
     with ThreadPoolExecutor(1) as worker:
-        job = worker.submit(model.run, "castbag.sim.session", folder=folder)
+        job = worker.submit(model.run, "castbag.sim.session", folder=folder, arguments=arguments)
         running = True
         while running:
             running = bool(wait([job], timeout=POLL_SECONDS).not_done)

@@ -13,7 +13,7 @@
 //   3. a precharge, for the oldest access of a bank that has another row open, once no access that
 //      waits hits that row.
 //
-// An access that others have overtaken PATIENCE times is next, whatever it takes. Reads go before
+// An access that others have overtaken `patience` times is next, whatever it takes. Reads go before
 // writes, until the writes' window is three quarters full or there is no read; then the writes go
 // until there is none, or for two windows if a read waits. Rows stay open. Every tREFI all banks
 // are closed and refreshed.
@@ -21,9 +21,7 @@
 // Every command is shown to dram_rules.v, which knows nothing of how it was chosen.
 module dram;
   `include "memory_timing.vh"
-  localparam PATIENCE = 4 * WINDOW;
-  localparam HIGH = WINDOW > 1 ? WINDOW * 3 / 4 : 1;
-  localparam PER_GROUP = BANKS / GROUPS;
+  integer patience, high, per_group;  // worked out from those
 
   // The timings that are kept. For tests of dram_rules.v, the one of number `haste` is a clock too
   // short, the refresh interval four times too long.
@@ -33,6 +31,9 @@ module dram;
   reg [63:0] rfc, refi;
   task set_timings;
     begin
+      patience = 4 * WINDOW;
+      high = WINDOW > 1 ? WINDOW * 3 / 4 : 1;
+      per_group = BANKS / GROUPS;
       rcd = T_RCD - (haste == 1);
       rp = T_RP - (haste == 2);
       ras = T_RAS - (haste == 3);
@@ -58,7 +59,7 @@ module dram;
   `define BANK 61:56
   `define ACTIVATED 62
   `define PRECHARGED 63
-  reg [63:0] reads[0:WINDOW-1], writes[0:WINDOW-1];
+  reg [63:0] reads[0:MOST_WINDOW-1], writes[0:MOST_WINDOW-1];
   integer read_count, write_count;
 
   // Outcome of `step`.
@@ -76,10 +77,10 @@ module dram;
   integer reason;
 
   reg [63:0] now, wake, next_refresh;
-  reg is_open[0:BANKS-1];
-  reg [23:0] open_row[0:BANKS-1];
-  reg [63:0] may_activate[0:BANKS-1], may_precharge[0:BANKS-1], may_column[0:BANKS-1];
-  reg [63:0] group_activate[0:GROUPS-1], group_read[0:GROUPS-1], group_write[0:GROUPS-1];
+  reg is_open[0:MOST_BANKS-1];
+  reg [23:0] open_row[0:MOST_BANKS-1];
+  reg [63:0] may_activate[0:MOST_BANKS-1], may_precharge[0:MOST_BANKS-1], may_column[0:MOST_BANKS-1];
+  reg [63:0] group_activate[0:MOST_BANKS-1], group_read[0:MOST_BANKS-1], group_write[0:MOST_BANKS-1];
   reg [63:0] any_activate, any_read, any_write, data_until;
   reg [63:0] activated[0:3];  // clocks of the last four
   integer oldest_activated, open_banks;
@@ -151,8 +152,8 @@ module dram;
 
   // Scan results.
   integer column_at, activate_at, precharge_at;
-  reg [BANKS-1:0] wanted, hit;  // banks that an older access waits for; whose open row one hits
-  integer closing[0:BANKS-1], closings;
+  reg [MOST_BANKS-1:0] wanted, hit;  // banks that an older access waits for; whose open row one hits
+  integer closing[0:MOST_BANKS-1], closings;
 
   // Look through one window for what may go out now; `wake` becomes when something next may.
   task scan(input of_writes);
@@ -169,14 +170,14 @@ module dram;
       for (k = 0; k < count && column_at < 0; k = k + 1) begin
         access = of_writes ? writes[k] : reads[k];
         bank = access[`BANK];
-        group = bank / PER_GROUP;
+        group = bank / per_group;
         if (is_open[bank] && open_row[bank] == access[`ROW]) begin
           hit[bank] = 1;
           ready = later(may_column[bank], of_writes ? later(group_write[group], any_write)
                                                     : later(group_read[group], any_read));
           if (ready > now) begin
             if (ready < wake) wake = ready;
-          end else if (k == 0 || overtaken < PATIENCE) column_at = k;
+          end else if (k == 0 || overtaken < patience) column_at = k;
         end else if (!wanted[bank]) begin
           if (is_open[bank]) begin
             closing[closings] = k;
@@ -195,7 +196,7 @@ module dram;
       for (k = 0; k < closings && precharge_at < 0; k = k + 1) begin
         access = of_writes ? writes[closing[k]] : reads[closing[k]];
         bank = access[`BANK];
-        if (!hit[bank] || (closing[k] == 0 && overtaken >= PATIENCE)) begin
+        if (!hit[bank] || (closing[k] == 0 && overtaken >= patience)) begin
           if (may_precharge[bank] <= now) precharge_at = closing[k];
           else if (may_precharge[bank] < wake) wake = may_precharge[bank];
         end
@@ -209,7 +210,7 @@ module dram;
     begin
       access = is_write ? writes[at] : reads[at];
       bank = access[`BANK];
-      group = bank / PER_GROUP;
+      group = bank / per_group;
       send(is_write ? "W" : "R", bank, access[`ROW]);
       issued = 1;
       issued_write = is_write;
@@ -255,7 +256,7 @@ module dram;
         bank = reads[at][`BANK];
         open_row[bank] = reads[at][`ROW];
       end
-      group = bank / PER_GROUP;
+      group = bank / per_group;
       send("A", bank, open_row[bank]);
       activates = activates + 1;
       is_open[bank] = 1;
@@ -320,7 +321,7 @@ module dram;
   task turn;
     begin
       if (!writing && write_count != 0
-          && (read_count == 0 || write_count >= HIGH || batch >= 4 * WINDOW)) begin
+          && (read_count == 0 || write_count >= high || batch >= 4 * WINDOW)) begin
         writing = 1;
         {batch, overtaken} = 0;
       end else if (writing && (write_count == 0 || (read_count != 0 && batch >= 2 * WINDOW)))
@@ -338,7 +339,7 @@ module dram;
     begin
       access = writing ? writes[0] : reads[0];
       bank = access[`BANK];
-      group = bank / PER_GROUP;
+      group = bank / per_group;
       if (is_open[bank])
         if (open_row[bank] == access[`ROW] && may_column[bank] <= now) reason = TURN_AROUND;
         else reason = BANK;

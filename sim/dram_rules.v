@@ -9,18 +9,17 @@
 // "*" to precharge all banks, and re(F)resh.
 module dram_rules;
   `include "memory_timing.vh"
-  localparam PER_GROUP = BANKS / GROUPS;
 
   reg [7:0] broken;
   reg [63:0] broken_clock;
   reg [31:0] broken_bank;
 
   // Clock of the last command of each kind.
-  reg [63:0] activated[0:BANKS-1], precharged[0:BANKS-1], was_read[0:BANKS-1];
-  reg [63:0] written[0:BANKS-1];
+  reg [63:0] activated[0:MOST_BANKS-1], precharged[0:MOST_BANKS-1], was_read[0:MOST_BANKS-1];
+  reg [63:0] written[0:MOST_BANKS-1];
   reg [63:0] refreshed;
-  reg is_open[0:BANKS-1];
-  reg [23:0] row_of[0:BANKS-1];
+  reg is_open[0:MOST_BANKS-1];
+  reg [23:0] row_of[0:MOST_BANKS-1];
 
   task breaks(input integer rule, input [63:0] clock, input integer bank);
     if (broken == 0) begin
@@ -46,11 +45,12 @@ module dram_rules;
   endtask
 
   task check(input [63:0] clock, input [7:0] command, input integer bank, input [23:0] row);
-    integer k, same, recent;
+    integer k, same, recent, per_group;
     begin
+      per_group = BANKS / GROUPS;
       recent = 0;
       for (k = 0; k < BANKS; k = k + 1) begin
-        same = k / PER_GROUP == bank / PER_GROUP;
+        same = k / per_group == bank / per_group;
         case (command)
           "A": begin
             if (k != bank && clock < activated[k] + T_RRD_S) breaks(5, clock, bank);

@@ -1,10 +1,10 @@
 # SPDX-FileCopyrightText: castbag contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Memories: what the simulated memory is like, by name, and the Verilog header that says so.
+"""Memories: what the simulated memory is like, by name, and how the Verilog is told.
 
 `ideal` has a latency and a rate. The others have the timing of a DRAM, in clocks of its command
-bus; `memory.v` and what it is made of take all of it from the header. A name may be followed by
-changes: `ideal,latency=40,rate=8` or `ddr3-800-x16,window=8`.
+bus; `memory.v` is told all of it when a simulation starts, so one model serves for all. A name may
+be followed by changes: `ideal,latency=40,rate=8` or `ddr3-800-x16,window=8`.
 """
 
 from collections.abc import Mapping
@@ -21,9 +21,8 @@ def _within(name: str, value: int, least: int, most: int) -> None:
         raise UnknownMemory(f"{name} = {value}: must be {least} to {most}")
 
 
-def _verilog(constants: Mapping[str, int]) -> str:
-    lines = (f"localparam {name} = {value};" for name, value in constants.items())
-    return "\n".join(["// The memory's constants, see castbag.sim.memories.", *lines, ""])
+def _arguments(constants: Mapping[str, int]) -> list[str]:
+    return [f"+MEMORY_{name}={value}" for name, value in constants.items()]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,12 +61,11 @@ class Ideal:
         """It is as large as need be."""
         return None
 
-    def header(self) -> str:
-        """Constants for `memory.v`."""
-        room = 1 << (2 * self.latency + 512).bit_length()
-        constants = {"IDEAL": 1, "LATENCY": self.latency, "RATE": self.rate, "WRITE_BEATS": room}
-        # Never used, but declared: a module is elaborated whole.
-        return _verilog(constants | dict.fromkeys(_DRAM_NAMES, 4) | {"BANKS": 4, "GROUPS": 1})
+    def arguments(self) -> list[str]:
+        """Tells a simulation of `memory.v` what it is like."""
+        # What only a DRAM has divides, so none is 0.
+        unused = dict.fromkeys(_DRAM_NAMES, 1)
+        return _arguments({"IDEAL": 1, "LATENCY": self.latency, "RATE": self.rate} | unused)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,12 +170,10 @@ class Dram:
         accesses = -(-bus_bytes // self.burst_bytes)
         return accesses * -(-(self.rc + self.wr + self.cl + self.faw) // self.clocks)
 
-    def header(self) -> str:
-        """Constants for `memory.v` and `dram.v`."""
-        constants = {"IDEAL": 0, "LATENCY": 2, "RATE": 16, "WRITE_BEATS": 256}
-        for name in _DRAM_NAMES:
-            constants[name] = getattr(self, name.removeprefix("T_").lower())
-        return _verilog(constants)
+    def arguments(self) -> list[str]:
+        """Tells a simulation of `memory.v` what it is like."""
+        names = {name: getattr(self, name.removeprefix("T_").lower()) for name in _DRAM_NAMES}
+        return _arguments({"IDEAL": 0, "LATENCY": 2, "RATE": 16} | names)
 
 
 _DRAM_NAMES = (
@@ -187,18 +183,15 @@ _DRAM_NAMES = (
     *("T_TURN", "T_RFC", "T_REFI"),
 )
 
-HEADER = "memory_timing.vh"
-"""Name under which the Verilog includes a memory's constants."""
-
-PARTS = ("memory.v", "storage.v", "dram.v", "dram_rules.v")
+PARTS = ("memory.v", "storage.v", "dram.v", "dram_rules.v", "memory_timing.vh")
 
 Memory = Ideal | Dram
 
 
-def sources(memory: Memory) -> tuple[tuple[str, str], ...]:
-    """(file name, text) of module `memory` and all that it is made of."""
+def memory_sources() -> dict[str, str]:
+    """Name and text of each file that module `memory` is made of."""
     here = Path(__file__).parent
-    return *((name, (here / name).read_text()) for name in PARTS), (HEADER, memory.header())
+    return {name: (here / name).read_text() for name in PARTS}
 
 
 MEMORIES: dict[str, Memory] = {

@@ -83,8 +83,9 @@ module memory #(
   localparam BYTES = DATA_BITS / 8;
   localparam SHIFT = $clog2(BYTES);
   localparam [1:0] OKAY = 2'b00, DECERR = 2'b11;
-  localparam MOST = RATE < 16 ? 15 + RATE : 16;  // sixteenths of a beat that can be saved up
-  localparam READ_BEATS = IDEAL ? 1 : 4096;  // room for data, each port
+  localparam READ_BEATS = 4096, WRITE_BEATS = 16384;  // room for data, each port
+  localparam DRAM_WRITE_BEATS = 256;  // that a controller takes ahead
+  integer most;  // sixteenths of a beat that can be saved up
 
   storage #(
       .DATA_BITS(DATA_BITS), .SIZE_BITS(SIZE_BITS), .REGIONS(REGIONS)
@@ -136,7 +137,7 @@ module memory #(
   integer write_tokens;
 
   // How accesses and beats lie in one another: the accesses a beat takes, and where an access ends.
-  localparam PER_BEAT = BYTES > BURST_BYTES ? BYTES / BURST_BYTES : 1;
+  integer per_beat;
   function [63:0] access_of(input [63:0] word);
     access_of = (word << SHIFT) / BURST_BYTES;
   endfunction
@@ -148,16 +149,15 @@ module memory #(
   // Have the DRAM make an access: columns lie lowest, above them bank, then row; the bank's group
   // lies GROUP_SHIFT accesses high within the columns.
   task ask(input is_write, input [31:0] tag, input [63:0] access);
-    localparam COLUMNS = ROW_BYTES / BURST_BYTES;
-    localparam SPAN = 1 << GROUP_SHIFT;
-    localparam PER_GROUP = BANKS / GROUPS;
-    reg [31:0] group, bank;
+    reg [31:0] columns, per_group, group, bank;
     reg [63:0] above;
     begin
-      group = (access / SPAN) % GROUPS;
-      above = access / (COLUMNS * GROUPS);
-      bank = above % PER_GROUP;
-      dram.push(is_write, tag, group * PER_GROUP + bank, (above / PER_GROUP) % ROWS);
+      columns = ROW_BYTES / BURST_BYTES;
+      per_group = BANKS / GROUPS;
+      group = (access >> GROUP_SHIFT) % GROUPS;
+      above = access / (columns * GROUPS);
+      bank = above % per_group;
+      dram.push(is_write, tag, group * per_group + bank, (above / per_group) % ROWS);
     end
   endtask
 
@@ -205,7 +205,7 @@ module memory #(
         if (!IDEAL)
           for (k = 0; k <= read_length[slot]; k = k + 1) begin
             at = port * READ_BEATS + (beats_taken[port] + k) % READ_BEATS;
-            read_missing[at] = PER_BEAT;
+            read_missing[at] = per_beat;
             read_due[at] = 0;
           end
         beats_taken[port] = beats_taken[port] + read_length[slot] + 1;
@@ -354,7 +354,8 @@ module memory #(
       s_axi_bid <= write_id[slot];
       s_axi_bresp <= response[slot];
       s_axi_awready <= writes_taken - writes_done < BURSTS;
-      s_axi_wready <= write_beats_taken - write_beats_done < WRITE_BEATS && write_tokens >= 16;
+      room = IDEAL ? WRITE_BEATS : DRAM_WRITE_BEATS;
+      s_axi_wready <= write_beats_taken - write_beats_done < room && write_tokens >= 16;
     end
   endtask
 
@@ -379,6 +380,8 @@ module memory #(
       {writes_taken, writes_asked, writes_stored, writes_done} = 0;
       {write_access, write_beats_announced, write_beats_taken, write_beats_done} = 0;
       {s_axi_arready, s_axi_rvalid, s_axi_awready, s_axi_wready, s_axi_bvalid} <= 0;
+      most = RATE < 16 ? 15 + RATE : 16;
+      per_beat = BYTES > BURST_BYTES ? BYTES / BURST_BYTES : 1;
       read_tokens = 16;
       write_tokens = 16;
       first_port = 0;
@@ -403,8 +406,8 @@ module memory #(
         end
         retire;
       end
-      read_tokens = read_tokens + RATE > MOST ? MOST : read_tokens + RATE;
-      write_tokens = write_tokens + RATE > MOST ? MOST : write_tokens + RATE;
+      read_tokens = read_tokens + RATE > most ? most : read_tokens + RATE;
+      write_tokens = write_tokens + RATE > most ? most : write_tokens + RATE;
       answer;
       first_port = (first_port + 1) % READ_PORTS;
       cycle = cycle + 1;

@@ -19,7 +19,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
@@ -263,6 +263,7 @@ class Model:
         parameters: Mapping | None = None,
         testcase: str | None = None,
         seed: int = 1,
+        arguments: Sequence[str] = (),
     ) -> None:
         """Run the cocotb module `bench` on this model; raises SimulationFailed.
 
@@ -272,6 +273,7 @@ class Model:
             parameters: Handed to the bench as JSON (`castbag.sim.bench.parameters`).
             testcase: Name of the only test to run.
             seed: Of every random choice in the bench.
+            arguments: For the Verilog, each `+name=value`.
         """
         from cocotb_tools.runner import get_runner
 
@@ -282,6 +284,7 @@ class Model:
         runner = get_runner(self.simulator)
         waves = str(folder / "waves.fst")
         verilator_waves = self.waves and self.simulator == "verilator"
+        icarus_waves = self.waves and not verilator_waves
         environment = {PARAMETERS: json.dumps(dict(parameters or {})), "COCOTB_ANSI_OUTPUT": "0"}
         failure = ""
         try:
@@ -297,7 +300,7 @@ class Model:
                 extra_env=environment,
                 waves=self.waves,
                 test_args=["--trace-file", waves] if verilator_waves else [],
-                plusargs=[f"+dump={waves}"] if self.waves and not verilator_waves else [],
+                plusargs=[*arguments, *([f"+dump={waves}"] if icarus_waves else [])],
                 log_file=str(log),
             )
         except (SystemExit, RuntimeError, subprocess.CalledProcessError) as error:

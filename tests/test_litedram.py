@@ -35,7 +35,7 @@ def test_what_is_written_is_read(ports, versions, tmp_path):
     write = inputs(random=1, writes=1, row_bytes=64, rows=TABLE_ROWS // 2)
     read = inputs(reads=1, row_bytes=64)
     model = system(memory=LITEDRAM, ports=ports)
-    before, written, after = run(model, [read, write, read], tmp_path)
+    before, written, after = run(model, [read, write, read], tmp_path, memory=LITEDRAM)
     untouched = TABLE_ROWS - len(set(rows(TABLE_ROWS // 2, random=1)))
     assert len(before) == len(written) == len(after) == ports
     assert sum(port["wrong"] for port in before) == 4 * TABLE_ROWS

@@ -8,21 +8,22 @@ from pathlib import Path
 import pytest
 
 import castbag.sim
-from castbag.sim.memories import Ideal, memory_of, sources
+from castbag.sim.memories import Ideal, memory_of, memory_sources
 from castbag.sim.model import SIMULATORS, Model, header_ports
 
 HERE = Path(castbag.sim.__file__).parent
 
 
-def simulate(top, sources, bench, constants, simulator, folder, **parameters):
+def simulate(top, sources, bench, constants, simulator, folder, kind=None, **parameters):
     model = Model(
         top=top,
-        sources=sources,
+        sources=tuple(sources.items()),
         simulator=simulator,
-        ports=header_ports(dict(sources)[f"{top}.v"]),
+        ports=header_ports(sources[f"{top}.v"]),
         constants=tuple(constants.items()),
     )
-    model.run(bench, folder=folder, parameters=constants | parameters)
+    arguments = kind.arguments() if kind else []
+    model.run(bench, folder=folder, parameters=constants | parameters, arguments=arguments)
 
 
 @pytest.mark.parametrize(
@@ -31,15 +32,15 @@ def simulate(top, sources, bench, constants, simulator, folder, **parameters):
 )
 def test_ideal_memory(simulator, data_bits, latency, tmp_path):
     constants = {"ADDRESS_BITS": 20, "DATA_BITS": data_bits, "SIZE_BITS": 13, "BURSTS": 64}
-    files = sources(Ideal(latency=latency))
-    bench = "tests.benches.sim_memory"
-    simulate("memory", files, bench, constants, simulator, tmp_path, LATENCY=latency)
+    kind, bench = Ideal(latency=latency), "tests.benches.sim_memory"
+    where = (memory_sources(), bench, constants, simulator, tmp_path)
+    simulate("memory", *where, kind=kind, LATENCY=latency)
 
 
 @pytest.mark.parametrize("simulator", SIMULATORS)
 def test_axi_rules(simulator, tmp_path):
     constants = {"ADDRESS_BITS": 32, "DATA_BITS": 64}
-    files = (("axi_rules.v", (HERE / "axi_rules.v").read_text()),)
+    files = {"axi_rules.v": (HERE / "axi_rules.v").read_text()}
     simulate("axi_rules", files, "tests.benches.axi_rules", constants, simulator, tmp_path)
 
 
@@ -57,7 +58,8 @@ def simulate_dram(name, simulator, folder, **parameters):
     data_bits, ports = PORTS[name]
     bench = "tests.benches.sim_dram"
     constants = {"ADDRESS_BITS": 32, "DATA_BITS": data_bits, "SIZE_BITS": 20, "READ_PORTS": ports}
-    simulate("memory", sources(memory_of(name)), bench, constants, simulator, folder, **parameters)
+    where = (memory_sources(), bench, constants, simulator, folder)
+    simulate("memory", *where, kind=memory_of(name), **parameters)
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def test_rows_are_touched_and_checked(simulator, row_bytes, tmp_path):
     write = inputs(random=1, writes=1, row_bytes=row_bytes, rows=half)
     write_back = inputs(random=1, reads=1, writes=1, row_bytes=row_bytes, rows=TABLE_ROWS)
     read = inputs(reads=1, row_bytes=row_bytes)
-    counts = run(model, [read, write, read, write_back, read], tmp_path)
+    counts = run(model, [read, write, read, write_back, read], tmp_path, memory="ideal")
     touched = [0, len(set(rows(half, random=1))), len(set(rows(TABLE_ROWS, random=1)))]
     missing = [beats * (TABLE_ROWS - n) for n in touched]
     wrong = each(counts, "wrong")
@@ -69,7 +69,7 @@ def test_no_cycle_is_lost(simulator, tmp_path):
     alone = inputs(reads=1, row_bytes=64, rows=100, outstanding=1)
     long = inputs(random=1, reads=1, row_bytes=256, rows=200)
     both = inputs(random=1, reads=1, writes=1, row_bytes=256, rows=200)
-    outcome = each(run(model, [alone, long, both], tmp_path), "cycles")
+    outcome = each(run(model, [alone, long, both], tmp_path, memory="ideal"), "cycles")
     assert outcome[0] == pytest.approx(100 * (LATENCY + 4), rel=0.05)
     assert outcome[1] == 200 * 16 + LATENCY
     # Behind the last beat read: AW, W's sixteen beats, and the way of the last one to its answer.

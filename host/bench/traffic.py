@@ -22,8 +22,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import castbag.sim
-from castbag.sim.memories import MEMORIES, memory_of
-from castbag.sim.memories import sources as memory_sources
+from castbag.sim.memories import MEMORIES, memory_of, memory_sources
 from castbag.sim.model import Model, SimulationFailed, header_ports
 
 from . import litedram_core
@@ -118,7 +117,8 @@ def system(
     elif ports != 1:
         raise ValueError(f"ports = {ports}: memory {memory!r} is measured at one")
     else:
-        sources |= dict(memory_sources(memory_of(memory)))
+        memory_of(memory)  # which refuses one that there is not
+        sources |= memory_sources()
         sizes = {"ADDRESS_BITS": ADDRESS_BITS, "DATA_BITS": data_bits}
         sizes["SIZE_BITS"] = (TABLE_BYTES - 1).bit_length()
         module = f"memory #({', '.join(f'.{name}({n})' for name, n in sizes.items())})"
@@ -136,14 +136,17 @@ def system(
     )
 
 
-def run(model: Model, inputs: Sequence[dict[str, int]], folder: Path) -> list[list[dict]]:
+def run(
+    model: Model, inputs: Sequence[dict[str, int]], folder: Path, *, memory: str
+) -> list[list[dict]]:
     """What the generators of each port counted, for each set of inputs of `traffic.v`.
 
     Raises SimulationFailed, for a violation of the chip's timings that LiteDRAM's model reports
     too.
     """
     job = {"cases": list(inputs), "memory_bytes": TABLE_BYTES, "limit": LIMIT}
-    model.run("castbag.sim.traffic_session", folder=folder, parameters=job)
+    told = [] if memory == LITEDRAM else memory_of(memory).arguments()
+    model.run("castbag.sim.traffic_session", folder=folder, parameters=job, arguments=told)
     log = (folder / "log.txt").read_text()
     if "violation" in log:
         raise SimulationFailed(next(line for line in log.splitlines() if "violation" in line))
@@ -166,7 +169,7 @@ def measure(
         peak = min(1.0, bytes_a_cycle * 8 / data_bits)
     with tempfile.TemporaryDirectory(prefix="castbag-") as folder:
         inputs = [LAYOUT, *(case.inputs() for case in cases)]
-        outcomes = run(model, inputs, Path(folder))[1:]
+        outcomes = run(model, inputs, Path(folder), memory=memory)[1:]
     return [
         _figure(case, memory, outcome, peak) for case, outcome in zip(cases, outcomes, strict=True)
     ]
