@@ -103,7 +103,8 @@ class Bound:
     share: float
 
     def __str__(self) -> str:
-        return f"{self.by} {self.share:.0%}"
+        busy = " busy" if self.by.endswith("bus") else ""
+        return f"{self.by} {100 * self.share:.0f} %{busy}"
 
 
 SATURATED = 0.9
@@ -118,11 +119,11 @@ def bound(phase: Phase, counts: Counts) -> Bound:
     cycles = counts["cycle"]
     if not cycles:
         return Bound("nothing to do", 1.0)
-    read = Bound("read bus busy", sum(counts[name] for name in READS) / cycles)
-    write = Bound("write bus busy", sum(counts[name] for name in WRITES) / cycles)
+    read = Bound("read bus", sum(counts[name] for name in READS) / cycles)
+    write = Bound("write bus", sum(counts[name] for name in WRITES) / cycles)
     buses = [read, write]
     if counts["clocks"]:
-        buses.append(Bound("DRAM bus busy", counts["busy_clocks"] / counts["clocks"]))
+        buses.append(Bound("DRAM bus", counts["busy_clocks"] / counts["clocks"]))
     widest = max(buses, key=lambda each: each.share)
     if widest.share >= SATURATED:
         return widest

@@ -8,6 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from .activity import Bound
 from .report import BASELINE, Report, compared
 
 
@@ -32,18 +33,16 @@ def print_reports(console: Console, reports: Sequence[Report]) -> None:
     table = Table("dataflow", "phase", box=None, pad_edge=False, header_style="bold")
     for column in ("cycles", "bytes read", "written", "bus"):
         table.add_column(column, justify="right")
-    known = any(phase["bound"] for report in reports for phase in report["phases"].values())
-    if known:
-        table.add_column("bound by")
     for report in reports:
         label = report["dataflow"]
         for name, phase in report["phases"].items():
-            table.add_row(label, name, *_cells(phase), *_bound(phase))
+            table.add_row(label, name, *_cells(phase))
             label = ""
         table.add_row(label, "total", *_cells(report["total"]), style="bold", end_section=True)
         table.add_row()
     console.print(table)
     for report in reports:
+        _say_bounds(console, report)
         _say_overlap(console, report)
         _say_dram(console, report)
     baseline = next((each for each in reports if each["dataflow"] == BASELINE), None)
@@ -84,10 +83,11 @@ def _say_dram(console: Console, report: Report) -> None:
         )
 
 
-def _bound(phase: Report) -> list[str]:
-    """What bounds the phase, where that is known."""
-    why = phase["bound"]
-    return [f"{why['by']} {why['share']:.0%}"] if why else []
+def _say_bounds(console: Console, report: Report) -> None:
+    """What bounds each phase, where that is known."""
+    for name, phase in report["phases"].items():
+        if phase["bound"] is not None:
+            _say(console, f"{report['dataflow']} {name}: {Bound(**phase['bound'])}")
 
 
 def _cells(counts: Mapping[str, Any]) -> list[str]:

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Engine: the whole machine, with an AXI4 port to memory and AXI4-Lite registers."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Module, ResetInserter, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -38,7 +40,7 @@ class Engine(wiring.Component):
     """
 
     read: wiring.PureInterface
-    write: wiring.PureInterface
+    write: Any  # AXI4WriteSignature
     control: wiring.PureInterface
     interrupt: Signal
     trace: data.View
