@@ -69,8 +69,9 @@ verilog: $(VENV)/ready-core ## Write the core of PRESET as build/castbag.v
 	@mkdir -p build
 	$(BIN)/castbag emit --preset $(PRESET) -o build/castbag.v
 
-bench: $(VENV)/ready-core $(VENV)/ready-synth $(VENV)/ready-bench ## Measure sorting, place and time every unit; writes build/bench
+bench: $(VENV)/ready-core $(VENV)/ready-synth $(VENV)/ready-bench ## Measure sorting and memory, place and time every unit; writes build/bench
 	$(BIN)/python -m castbag.host.bench.sort
+	$(BIN)/python -m castbag.host.bench.memory
 	$(BIN)/python -m castbag.boards.budget --place
 
 clean: ## Remove what was built, the environment too

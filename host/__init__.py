@@ -9,8 +9,9 @@ Read the files in this order; data goes the same way:
 - `buffers`: where each array of a step lies in memory, its padding and its guard zones;
 - `device`: what a device is: it takes commands and gives back registers and memory;
 - `step`: a workload run on a device and compared with the golden model, bit for bit;
-- `report`: REPORT.json and the table that a terminal shows;
+- `activity`: what went on meanwhile, and what bounds a phase;
+- `report`: REPORT.json; `tables`: what a terminal shows of it; `dram_trace`: the requests to memory;
 - `demo`: all of it at once, on real text;
-- `cli`: the commands; `files` and `progress` serve them;
+- `cli`: the commands; `files`, `progress` and `listings` serve them;
 - `reference`: `castbag.h` and `MAP.md`, made from the map of registers.
 """

@@ -15,16 +15,15 @@ from typing import Any
 
 import click
 from rich.console import Console
-from rich.table import Table
 
 from castbag.golden.batch import BatchError
 from castbag.golden.traffic import PHASES, Dataflow
 from castbag.rtl.config import PRESETS, ConfigError, EngineConfig
-from castbag.sim.memories import MEMORIES, Dram, UnknownMemory, memory_of
+from castbag.sim.memories import UnknownMemory, memory_of
 from castbag.sim.model import SimulationFailed, ToolMissing
 
 from . import demo as demo_input
-from . import readers
+from . import listings, readers
 from .device import Device
 from .dram_trace import arrivals_path, load_store_trace
 from .files import Refused, check_writable, npz, write_files
@@ -110,14 +109,14 @@ def _size_options(command):
     for name, what in (
         ("--merge-ways", "Runs merged at a time; default: the preset's."),
         ("--run-length", "Pairs sorted on chip; default: the preset's."),
+        ("--read-ports", "AXI4 read ports; default: the preset's."),
     ):
         command = click.option(name, type=int, help=what)(command)
     return command
 
 
-def _configured(preset: str, run_length: int | None, merge_ways: int | None) -> EngineConfig:
+def _configured(preset: str, **sizes: int | None) -> EngineConfig:
     """The preset's configuration with these sizes, where they are given."""
-    sizes = {"run_length": run_length, "merge_ways": merge_ways}
     given = {name: value for name, value in sizes.items() if value is not None}
     try:
         return replace(PRESETS[preset], **given)
@@ -168,8 +167,7 @@ def _configured(preset: str, run_length: int | None, merge_ways: int | None) -> 
 )
 def run(
     trace, op, dataflow, rows, dim, seed, mode, padding_idx, bounds, optimizer, lr, eps,
-    weight_decay, preset, run_length, merge_ways, memory, simulator, compare, out, report_file,
-    waves, dram_trace,
+    weight_decay, preset, memory, simulator, compare, out, report_file, waves, dram_trace, **sizes,
 ):  # fmt: skip
     """Run a training step in the RTL and check it bit for bit.
 
@@ -185,7 +183,7 @@ def run(
     for option, file in (("--waves", waves), ("--dram-trace", dram_trace)):
         if file and simulator == "golden":
             raise Refused(f"{option} needs a simulator; --sim golden has none")
-    config = _configured(preset, run_length, merge_ways)
+    config = _configured(preset, **sizes)
     arrivals = dram_trace and arrivals_path(dram_trace)
     check_writable(out, report_file, waves, dram_trace, arrivals, inputs=[trace])
     dataflows: list[Dataflow] = [dataflow]
@@ -411,14 +409,12 @@ def _write_trace(output: Path, made: Trace, ids: readers.Ids | None) -> None:
 @_size_options
 @_simulator_option("verilator", "icarus")
 @click.option("--out-dir", type=FILE, default="castbag-demo", help="Takes the files.")
-def demo(
-    preset: str, run_length: int | None, merge_ways: int | None, simulator: str, out_dir: Path
-) -> int:
+def demo(preset: str, simulator: str, out_dir: Path, **sizes: int | None) -> int:
     """Train one step on real text, in all three dataflows.
 
     The text is that of Python's own help topics: a bag a paragraph, a row a word.
     """
-    config = _configured(preset, run_length, merge_ways)
+    config = _configured(preset, **sizes)
     made, ids = demo_input.topics_trace(min(demo_input.LOOKUPS, config.max_lookups))
     dataflows: tuple[Dataflow, ...] = (BASELINE, "cast", "fused")
     workload = prepare(made, config=config, preset=preset, dataflows=dataflows, dim=demo_input.DIM)
@@ -447,31 +443,13 @@ def demo(
 
 @main.command(epilog=_example("castbag presets", "castbag presets --run-length 1024"))
 @_size_options
-def presets(run_length: int | None, merge_ways: int | None) -> None:
+def presets(**sizes: int | None) -> None:
     """List the engine's configurations, their limits, and what sorting takes.
 
     Pairs held are those of a run and of the ways' buffers. DP16KD are block RAMs of an ECP5, by
     formula.
     """
-    from castbag.rtl.ram import sorter_block_rams, way_block_rams  # late: they load the sorter
-
-    configs = {name: _configured(name, run_length, merge_ways) for name in PRESETS}
-    limits = _columns("bus bits", "lanes", "address", "lookups", "bags", "rows", "dim")
-    limits.add_column("optimizers")
-    sorting = _columns("run length", "merge ways", "pairs held", "DP16KD of sorter", "of ways")
-    for name, config in configs.items():
-        numbers = (config.bus_bits, config.lanes, f"{config.address_bits} bits")
-        powers = (f"2^{bits}" for bits in (config.ordinal_bits, config.bag_bits, config.index_bits))
-        cells = (*numbers, *powers, config.max_dim)
-        limits.add_row(name, *map(str, cells), ", ".join(config.optimizers))
-        held = config.run_length + config.merge_ways * config.way_pairs
-        rams = (sorter_block_rams(config), way_block_rams(config))
-        cells = (config.run_length, config.merge_ways, held, *rams)
-        sorting.add_row(name, *map(str, cells))
-    console = Console()
-    console.print(limits)
-    console.print()
-    console.print(sorting)
+    listings.presets({name: _configured(name, **sizes) for name in PRESETS}, Console())
 
 
 @main.command(
@@ -488,36 +466,16 @@ def memories() -> None:
     cycles), the others by `window` (accesses among which the controller chooses, each way), `front`
     and `back` (cycles that it adds before and behind).
     """
-    table = _columns("cycle", "bytes a cycle", "latency", "window", "MiB", first="memory")
-    table.add_column("source", overflow="fold")
-    for name, kind in MEMORIES.items():
-        if isinstance(kind, Dram):
-            cycle = f"{kind.clock_ps * kind.clocks / 1000:g} ns"
-            room = f"{kind.capacity >> 20:,}"
-            cells = (cycle, f"{kind.peak_bytes:g}", kind.latency, kind.window, room, kind.source)
-        else:
-            what = f"{kind.rate} beats in 16 cycles each way"
-            cells = ("any", "any", kind.latency, "-", "any", what)
-        table.add_row(name, *map(str, cells))
-    Console().print(table)
-
-
-def _columns(*numbers: str, first: str = "preset") -> Table:
-    """A table with a column of names, and these of numbers."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column(first)
-    for heading in numbers:
-        table.add_column(heading, justify="right")
-    return table
+    listings.memories(Console())
 
 
 @main.command(epilog=_example("castbag emit --preset base -o castbag.v"))
 @PRESET_OPTION
 @_size_options
 @click.option("-o", "output", type=FILE, required=True, help="Verilog file to write.")
-def emit(preset: str, run_length: int | None, merge_ways: int | None, output: Path) -> None:
+def emit(preset: str, output: Path, **sizes: int | None) -> None:
     """Write the engine as Verilog, with AXI4 and AXI4-Lite ports."""
-    config = _configured(preset, run_length, merge_ways)
+    config = _configured(preset, **sizes)
     check_writable(output)
     from castbag.rtl.emit import emit_engine  # late: it loads all of the RTL
 

@@ -66,6 +66,7 @@ def make_report(
         "preset": workload.preset,
         "run_length": workload.config.run_length,
         "merge_ways": workload.config.merge_ways,
+        "read_ports": workload.config.read_ports,
         "dataflow": dataflow,
         "memory": memory,
         "lookups": workload.batch.lookups,

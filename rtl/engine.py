@@ -166,6 +166,7 @@ class Engine(wiring.Component):
             registers.RUN_LENGTH.eq(config.run_length),
             registers.MERGE_WAYS.eq(config.merge_ways),
             registers.RUN_BYTES.eq(config.packing.run_bytes),
+            registers.READ_PORTS.eq(config.read_ports),
             registers.STATUS.eq(Cat(sequencer.busy, sequencer.error != Error.NONE, sequencer.owed)),
             registers.IRQ.eq(pending),
             registers.HEAD.eq(sequencer.head),

@@ -20,6 +20,7 @@ from castbag.rtl.axi import DECERR, SLVERR
 from castbag.rtl.config import preset
 from castbag.rtl.control.map import Awaited, Error
 from castbag.sim.device import RING_BYTES, Faults, SimulatedDevice
+from castbag.sim.memories import MEMORIES
 from castbag.sim.model import SIMULATORS
 from tests.test_engine import trace_of
 from tests.test_engine_errors import OUTPUTS, command
@@ -32,13 +33,15 @@ EVERY_CHANNEL = 0o44444
 ORDERS = {"any": 0, "address first": 1, "data first": 2, "together": 3}
 
 
-def workload(dataflow, lengths=LENGTHS, rows=ROWS):
+def workload(dataflow, lengths=LENGTHS, rows=ROWS, config=TINY):
     trace = trace_of(lengths, rows, skew=1, seed=1, wide=True)
-    return prepare(trace, config=TINY, preset="tiny", dataflows=[dataflow], dim=6, rows=rows)
+    return prepare(trace, config=config, preset="tiny", dataflows=[dataflow], dim=6, rows=rows)
 
 
 def device(work, faults, **options):
-    return SimulatedDevice(TINY, memory_bytes=work.layout.memory_bytes, faults=faults, **options)
+    return SimulatedDevice(
+        work.config, memory_bytes=work.layout.memory_bytes, faults=faults, **options
+    )
 
 
 def allocated(work, one: Command) -> Command:
@@ -59,6 +62,23 @@ def test_any_bus_gives_the_right_step(order, dataflow):
         faults = Faults(stalls=stalls(rng), order=ORDERS[order], late=late)
         (run,) = run_step(device(work, [faults]), work, [dataflow])
         assert run.faults == (), faults
+
+
+@pytest.mark.parametrize("dataflow", FLOWS)
+def test_several_read_ports(dataflow):
+    work = workload(dataflow, config=replace(TINY, read_ports=4, read_stripe=64))
+    for faults in (Faults(), Faults(stalls=EVERY_CHANNEL)):
+        for memory in ("ideal", "ddr3-800-x16,window=1"):
+            (run,) = run_step(device(work, [faults], memory=memory), work, [dataflow])
+            assert run.faults == (), (faults, memory)
+
+
+@pytest.mark.parametrize("memory", MEMORIES)
+@pytest.mark.parametrize("dataflow", FLOWS)
+def test_every_memory_gives_the_right_step(dataflow, memory):
+    work = workload(dataflow)
+    (run,) = run_step(device(work, [Faults(stalls=0o10101)], memory=memory), work, [dataflow])
+    assert run.faults == ()
 
 
 def test_on_icarus_too():

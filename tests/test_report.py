@@ -22,8 +22,8 @@ from .fake_device import FakeDevice
 # The example of Tensor Casting: 4 lookups, 2 bags, 3 unique rows; 16 bytes a beat, 2 beats a row.
 TRACE = Trace(name="t", indices=np.array([2, 5, 2, 0]), offsets=np.array([0, 2]))
 KEYS = (
-    "preset run_length merge_ways dataflow memory lookups dropped_lookups bags rows dim unique_rows"
-    " bit_exact phases clients units bus dram total simulator"
+    "preset run_length merge_ways read_ports dataflow memory lookups dropped_lookups bags rows dim"
+    " unique_rows bit_exact phases clients units bus dram total simulator"
 )
 UNKNOWN = dict.fromkeys(("bound", "units", "dram"))
 """What the imitated device cannot tell of a phase."""

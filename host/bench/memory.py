@@ -21,6 +21,7 @@ And `simulator`: cycles a second, which are a measurement, and differ from machi
 import argparse
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,7 @@ BUSES = ("ulx3s", "base", "rank")
 
 DIMS = (16, 64, 128)
 LOOKUPS = 4096
-POOLING = 16
+POOLING = 64
 TABLE_BYTES = 1 << 24
 DRAM_BUS = {"sdr-133": "ulx3s", "ddr3-800-x16": "base", "ddr4-3200-x64": "rank"} | {
     "hbm2-pseudochannel": "rank"
@@ -60,6 +61,7 @@ def run(
     config = preset(name)
     rows = TABLE_BYTES // (config.words(dim) * config.bus_bytes)
     trace = synthetic(bags=lookups // POOLING, pooling=POOLING, rows=rows, zipf=0.0, seed=1)
+    trace = replace(trace, indices=trace.indices.astype("i4"), offsets=trace.offsets.astype("i4"))
     work = prepare(
         trace, config=config, preset=name, dataflows=["fused"], op=op, rows=rows, dim=dim
     )
@@ -71,14 +73,15 @@ def run(
 
 
 def gather(row_bytes: int) -> dict[str, Any]:
-    """Cycles that a row takes in a forward pass, at a beat of 16 bytes a cycle."""
-    done, config = run("base", dim=row_bytes // 4)
+    """Cycles that a row takes in a forward pass, its index and all, at 16 bytes a cycle."""
+    lookups = 4 * LOOKUPS
+    done, config = run("base", dim=row_bytes // 4, lookups=lookups)
     cycles = done.registers["FORWARD_CYCLES"]
     return {
         "row_bytes": row_bytes,
-        "lookups": LOOKUPS,
+        "lookups": lookups,
         "cycles": cycles,
-        "cycles_a_row": cycles / LOOKUPS,
+        "cycles_a_row": cycles / lookups,
         "limit": row_bytes // config.bus_bytes,
     }
 

@@ -28,7 +28,8 @@ from rich.table import Table
 from castbag.golden.step import Op
 from castbag.golden.traffic import Dataflow
 from castbag.rtl.config import EngineConfig, preset
-from castbag.sim.device import MEMORIES, SimulatedDevice
+from castbag.sim.device import SimulatedDevice
+from castbag.sim.memories import MEMORIES
 
 from ..device import Device
 from ..readers import synthetic
@@ -43,7 +44,7 @@ POOLINGS = (20, 80)
 HIDDEN_LOOKUPS = 16_384
 HIDDEN_DIM = 64
 ROWS = 100_000
-LATENCY = MEMORIES["ideal"]["LATENCY"]
+LATENCY = MEMORIES["ideal"].latency
 
 KINDS: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
     "random": lambda rng, n: rng.integers(ROWS, size=n),

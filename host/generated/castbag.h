@@ -42,6 +42,7 @@
 #define CASTBAG_REG_MERGE_WAYS 0x070 /* ro: K: runs that are merged at a time */
 #define CASTBAG_REG_RUN_BYTES 0x074 /* ro: R: bytes of a spilled run */
 #define CASTBAG_REG_WATCHDOG 0x078 /* rw: A command in which nothing moves for so many cycles is broken off; 0: never */
+#define CASTBAG_REG_READ_PORTS 0x07c /* ro: AXI4 read ports, among which addresses are dealt out */
 #define CASTBAG_REG_TOTAL_CYCLES 0x200 /* ro, wide: Cycles of the last command, from launch to last answer */
 #define CASTBAG_REG_FORWARD_CYCLES 0x208 /* ro, wide: Cycles of its forward phase */
 #define CASTBAG_REG_FORWARD_READ_BEATS 0x210 /* ro, wide: Beats that its forward phase read */

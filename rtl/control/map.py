@@ -195,6 +195,7 @@ REGISTERS = (
         "A command in which nothing moves for so many cycles is broken off; 0: never",
         reset=1 << 20,
     ),
+    Register("READ_PORTS", 0x7C, "ro", "AXI4 read ports, among which addresses are dealt out"),
     *(
         Register(name, COUNTER_BASE + 8 * place, "ro", meaning, wide=True, counter=True)
         for place, (name, meaning) in enumerate(COUNTERS)

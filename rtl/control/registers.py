@@ -51,7 +51,7 @@ class RegisterFile(wiring.Component):
         }
         for entry in PLAIN:
             width = 64 if entry.wide else 32
-            rw = Out(width, init=entry.reset)
+            rw = Out(width, init=entry.reset)  # pyright: ignore[reportCallIssue]  (stubs lack it)
             members[entry.name] = rw if entry.access == "rw" else In(width)
             if entry.access == "w1c":
                 members[f"{entry.name}_clear"] = Out(width)
