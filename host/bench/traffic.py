@@ -38,7 +38,7 @@ ADDRESS_BITS = litedram_core.ADDRESS_BITS
 TABLE_BYTES = 1 << 24
 ROWS = 2048
 OUTSTANDING = 32
-LIMIT = 4_000_000  # cycles of one case, the first that lays out the table included
+LIMIT = 40_000_000  # cycles of one case, the first that lays out the table included
 
 PATTERNS = {
     "random": {"random": 1, "reads": 1, "writes": 0},

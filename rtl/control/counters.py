@@ -19,13 +19,26 @@ RUNS = len(READ_CLIENTS) - 1
 """Clients up to these belong to the main path; the last reader to the merge."""
 
 
+def _states() -> list[int]:
+    state, states = 1, []
+    while state not in states:
+        states.append(state)
+        state = (state << 1 | (state >> 5 ^ state >> 4) & 1) & 63
+    return states
+
+
+STATES = _states()
+"""Of a six-bit feedback register, in order: as many as are not 0."""
+
+
 class CounterBank(wiring.Component):
     """Counts pulses of many events, each in its place of one memory.
 
     An event is first counted beside it, in as few bits as fit the time until it is visited: all are
     visited in turn, one a cycle, and what has come together is added to the count in memory. So a
     count costs six flip-flops and a share of a block RAM instead of `COUNTER_BITS` and a
-    multiplexer. A count is exact once its events have ceased.
+    multiplexer; and the six step through the states of a feedback register, which takes one LUT
+    where a binary counter takes a dozen. A count is exact once its events have ceased.
 
     Latency of `ask`: up to `count + 2` cycles.
 
@@ -63,16 +76,19 @@ class CounterBank(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.memory = memory = Memory(shape=COUNTER_BITS, depth=64, init=[])
+        m.submodules.memory = memory = Memory(
+            shape=COUNTER_BITS, depth=64, init=[], attrs={"ram_style": "block"}
+        )
         read, write = memory.read_port(domain="sync"), memory.write_port()
         visited = Signal(range(self.count))
         left = Signal(range(self.count + 1))  # visits to come at which memory's count is an old one
-        gathered = [Signal(range(self.count + 1), name=f"event_{k}") for k in range(self.count)]
+        gathered = [Signal(6, init=STATES[0], name=f"event_{k}") for k in range(self.count)]
 
         added = Signal.like(visited)  # the visit before: its count is read now
         amount = Signal(range(self.count + 1))
         anew = Signal()
         total = Mux(anew, 0, read.data) + amount
+        numbers = Array(STATES.index(k) if k in STATES else 0 for k in range(64))
         m.d.comb += [
             read.addr.eq(visited),
             read.en.eq(1),
@@ -83,19 +99,19 @@ class CounterBank(wiring.Component):
         m.d.sync += [
             visited.eq(Mux(visited == self.count - 1, 0, visited + 1)),
             added.eq(visited),
-            amount.eq(Array(gathered)[visited]),
+            amount.eq(numbers[Array(gathered)[visited]] + Array(self.events)[visited]),
             anew.eq(left != 0),
             left.eq(Mux(left != 0, left - 1, 0)),
             self.value.eq(total),
             self.valid.eq(self.ask & (added == self.index) & ~self.valid),
         ]
         for k, counted in enumerate(gathered):
-            with m.If(visited == k):
-                m.d.sync += counted.eq(self.events[k])
+            with m.If((visited == k) | self.clear):
+                m.d.sync += counted.eq(STATES[0])
             with m.Elif(self.events[k]):
-                m.d.sync += counted.eq(counted + 1)
+                m.d.sync += counted.eq(Cat(counted[5] ^ counted[4], counted[:5]))
         with m.If(self.clear):
-            m.d.sync += [left.eq(self.count), *(counted.eq(0) for counted in gathered)]
+            m.d.sync += left.eq(self.count)
         return m
 
 
