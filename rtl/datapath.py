@@ -72,6 +72,7 @@ class Datapath(wiring.Component):
         fault, position, cast_fault: Code and place of the first fault; whether it was the cast's.
         halt: Start no burst any more.
         idle: All bursts have been answered.
+        reading: A read burst has not been.
         trace: Words of coalesced gradients as they pass (no handshake).
     """
 
@@ -106,6 +107,7 @@ class Datapath(wiring.Component):
                 "cast_fault": Out(1),
                 "halt": In(1),
                 "idle": Out(1),
+                "reading": Out(1),
                 "trace": Out(VectorWordLayout(config)),
                 "trace_valid": Out(1),
             }
@@ -134,6 +136,7 @@ class Datapath(wiring.Component):
     cast_fault: Signal
     halt: Signal
     idle: Signal
+    reading: Signal
     trace: data.View
     trace_valid: Signal
 
@@ -186,6 +189,7 @@ class Datapath(wiring.Component):
             read.halt.eq(self.halt),
             write.halt.eq(self.halt),
             self.idle.eq(read.idle & write.idle),
+            self.reading.eq(~read.idle),
             self.read_beats.eq(read.beat),
             self.write_beats.eq(write.beat),
         ]

@@ -117,11 +117,11 @@ class Engine(wiring.Component):
             self.active.eq(sequencer.active),
             self.events.eq(counters.events),
         ]
-        self._watch(m, sequencer)
+        self._watch(m, sequencer, datapath)
         self._registers(m, registers, sequencer, datapath)
         return m
 
-    def _watch(self, m: Module, sequencer: Sequencer) -> None:
+    def _watch(self, m: Module, sequencer: Sequencer, datapath: Datapath) -> None:
         """What the watchdog sees: moves on the memory port, and what is awaited there."""
         reads = [getattr(self, name) for name in numbered("read", self.config.read_ports)]
         write = self.write
@@ -134,14 +134,13 @@ class Engine(wiring.Component):
         ]
         m.d.comb += [
             sequencer.moved.eq(Cat(valid & ready for valid, ready in standing).any()),
-            # A port is ready for answers as long as it expects some.
             sequencer.awaited.eq(
                 Cat(
                     Cat(read.arvalid for read in reads).any(),
-                    Cat(read.rready for read in reads).any(),
+                    datapath.reading,
                     write.awvalid,
                     write.wvalid,
-                    write.bready,
+                    write.bready,  # as long as an answer is expected
                 )
             ),
         ]

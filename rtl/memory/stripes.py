@@ -99,8 +99,8 @@ class StripePort(wiring.Component):
             allowed.eq(roomy & free & ~self.halt),
             bursts.o.ready.eq(allowed),
             issuing.eq(bursts.o.valid & allowed),
-            axi.rready.eq(~self.idle),  # there is room for all that is on its way
-            returned.i.valid.eq(axi.rvalid & axi.rready),
+            axi.rready.eq(returned.i.ready),  # always, while something is on its way
+            returned.i.valid.eq(axi.rvalid),
             returned.i.payload.word.eq(axi.rdata),
             returned.i.payload.response.eq(axi.rresp),
             returned.i.payload.last.eq(axi.rlast),

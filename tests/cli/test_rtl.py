@@ -52,3 +52,26 @@ def test_waves_on_the_rtl():
     options = ("--preset", "tiny", "--dim", 2, "--op", "forward", "--sim", "icarus")
     succeeds("run", "t.npz", *options, "--waves", "step.fst")
     assert Path("step.fst").stat().st_size > 1000
+
+
+def test_a_step_on_a_dram():
+    """The report knows the DRAM; the requests are those that the formula counts."""
+    options = ("--dim", 64, "--preset", "tiny", "--memory", "ddr3-800-x16")
+    succeeds("run", "t.npz", *options, "--report", "rtl.json", "--dram-trace", "rtl.trace")
+    report = json.loads(Path("rtl.json").read_text())
+    assert all(report["bit_exact"].values())
+    dram, total = report["dram"], report["total"]
+    accesses = dram["row_hits"] + dram["row_misses"] + dram["row_conflicts"]
+    assert accesses == dram["read_bursts"] + dram["write_bursts"]
+    assert 0 < dram["row_hit_rate"] < 1
+    lines = Path("rtl.trace").read_text().splitlines()
+    cycles = [int(line) for line in Path("rtl.trace.cycles").read_text().splitlines()]
+    assert len(lines) == len(cycles) and cycles == sorted(cycles)
+    for line in lines:
+        kind, address = line.split(" ")
+        assert kind in ("LD", "ST") and int(address, 16) % 16 == 0
+    assert sum(line.startswith("ST") for line in lines) == dram["write_bursts"]
+    assert total["bytes_written"] == dram["write_bursts"] * 16  # whole rows of 256 bytes
+    for phase in report["phases"].values():
+        assert phase["bound"]["share"] > 0
+    assert report["bus"]["cycle"][-1] == total["cycles"]
