@@ -45,6 +45,9 @@ def print_reports(console: Console, reports: Sequence[Report]) -> None:
         _say_bounds(console, report)
         _say_overlap(console, report)
         _say_dram(console, report)
+    speed = first["simulator"]["cycles_per_second"]
+    if speed is not None:
+        _say(console, f"{first['simulator']['name']}: {speed:,.0f} cycles a second")
     baseline = next((each for each in reports if each["dataflow"] == BASELINE), None)
     for report in reports:
         if baseline is not None and report is not baseline:

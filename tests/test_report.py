@@ -173,7 +173,25 @@ def test_the_table():
         f"fused against expand-coalesce: speedup {ratios['speedup']:.2f},"
         f" traffic ratio {ratios['traffic_ratio']:.2f}\n"
     ) in text
+    assert "verilator: 6,000 cycles a second\n" in text
     assert text.endswith("bit-exact: yes\n")
+
+
+def test_what_a_device_can_tell_is_shown():
+    report = reports()["fused"]
+    report["phases"]["forward"]["bound"] = {"by": "read bus", "share": 0.968}
+    report["phases"]["backward"]["bound"] = {"by": "starved: bank conflicts", "share": 0.41}
+    report["dram"] = {
+        "row_hit_rate": 0.75,
+        "activates": 1234,
+        "refreshes": 5,
+        "bus_utilization": 0.5,
+    }
+    text = shown(report)
+    assert "fused forward: read bus 97 % busy\n" in text
+    assert "fused backward: starved: bank conflicts 41 %\n" in text
+    assert "fused: 75% of the DRAM's accesses hit an open row, 1,234 activates, 5 refreshes" in text
+    assert "fused cast" not in text
 
 
 def beside(fields, memory, registers):
