@@ -10,7 +10,8 @@ Read the files in this order; data goes the same way:
 - `device`: what a device is: it takes commands and gives back registers and memory;
 - `step`: a workload run on a device and compared with the golden model, bit for bit;
 - `activity`: what went on meanwhile, and what bounds a phase;
-- `report`: REPORT.json; `tables`: what a terminal shows of it; `dram_trace`: the requests to memory;
+- `report`: REPORT.json; `tables`: what a terminal shows of it;
+- `dram_trace`: the requests to memory, for other simulators;
 - `demo`: all of it at once, on real text;
 - `cli`: the commands; `files`, `progress` and `listings` serve them;
 - `reference`: `castbag.h` and `MAP.md`, made from the map of registers.
