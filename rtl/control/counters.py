@@ -19,16 +19,18 @@ RUNS = len(READ_CLIENTS) - 1
 """Clients up to these belong to the main path; the last reader to the merge."""
 
 
-def _states() -> list[int]:
+ASK_CYCLES = 5
+"""Cycles from one `ask` to the next, at least."""
+
+
+def feedback_states(bits: int) -> list[int]:
+    """The states of a feedback register of 6 or 7 bits, in order: all but 0."""
     state, states = 1, []
     while state not in states:
         states.append(state)
-        state = (state << 1 | (state >> 5 ^ state >> 4) & 1) & 63
+        feedback = (state >> bits - 1 ^ state >> bits - 2) & 1
+        state = (state << 1 | feedback) & (1 << bits) - 1
     return states
-
-
-STATES = _states()
-"""Of a six-bit feedback register, in order: as many as are not 0."""
 
 
 class CounterBank(wiring.Component):
@@ -40,15 +42,16 @@ class CounterBank(wiring.Component):
     multiplexer; and the six step through the states of a feedback register, which takes one LUT
     where a binary counter takes a dozen. A count is exact once its events have ceased.
 
-    Latency of `ask`: up to `count + 2` cycles.
+    An `ask` has its count visited out of turn: latency 2 cycles, 3 or 4 where that one is being
+    visited just then, up to `count` more behind a `clear`.
 
     Args:
-        count: How many events; 4 to 63.
+        count: How many events; 4 to 100.
 
     Members:
         clear: All counts become 0; what comes in this cycle is not counted.
         events: Bit k: one more of event k.
-        ask, index: A count is wanted: steady until `valid`.
+        ask, index: A count is wanted: steady until `valid`; at most once in ASK_CYCLES.
         valid, value: The count, for one cycle.
     """
 
@@ -60,9 +63,12 @@ class CounterBank(wiring.Component):
     value: Signal
 
     def __init__(self, count: int):
-        if not 4 <= count < 64:
-            raise ValueError(f"count = {count}: must be 4 to 63")
+        if not 4 <= count <= 100:
+            raise ValueError(f"count = {count}: must be 4 to 100")
         self.count = count
+        # Cycles between two visits, if each ask takes another one's turn; an event in each.
+        longest = count * ASK_CYCLES // (ASK_CYCLES - 1) + 1
+        self.bits = 6 if longest < 63 else 7
         super().__init__(
             {
                 "clear": In(1),
@@ -76,20 +82,29 @@ class CounterBank(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
+        depth = 1 << (self.count - 1).bit_length()
         m.submodules.memory = memory = Memory(
-            shape=COUNTER_BITS, depth=64, init=[], attrs={"ram_style": "block"}
+            shape=COUNTER_BITS, depth=depth, init=[], attrs={"ram_style": "block"}
         )
         read, write = memory.read_port(domain="sync"), memory.write_port()
-        visited = Signal(range(self.count))
-        left = Signal(range(self.count + 1))  # visits to come at which memory's count is an old one
-        gathered = [Signal(6, init=STATES[0], name=f"event_{k}") for k in range(self.count)]
+        states = feedback_states(self.bits)
+        first, top = states[0], self.bits - 1
+        gathered = [Signal(self.bits, init=first, name=f"event_{k}") for k in range(self.count)]
+        numbers = Array(states.index(k) if k else 0 for k in range(1 << self.bits))
 
-        added = Signal.like(visited)  # the visit before: its count is read now
-        amount = Signal(range(self.count + 1))
+        turn = Signal(range(self.count))
+        visited = Signal.like(turn)
+        added = Signal.like(turn)  # the visit before: its count is read now, and then written
+        amount = Signal(self.bits)
+        left = Signal(range(self.count + 1))  # turns to come at which memory's count is an old one
         anew = Signal()
+        served = Signal()  # the ask has had its visit
         total = Mux(anew, 0, read.data) + amount
-        numbers = Array(STATES.index(k) if k in STATES else 0 for k in range(64))
+        # A count is not read while it is being written; nor twice in old counts' time.
+        waiting = self.ask & ~served & ~self.valid
+        serving = waiting & (left == 0) & (self.index != added) & (self.index != turn)
         m.d.comb += [
+            visited.eq(Mux(serving, self.index, turn)),
             read.addr.eq(visited),
             read.en.eq(1),
             write.addr.eq(added),
@@ -97,19 +112,23 @@ class CounterBank(wiring.Component):
             write.en.eq(1),
         ]
         m.d.sync += [
-            visited.eq(Mux(visited == self.count - 1, 0, visited + 1)),
             added.eq(visited),
             amount.eq(numbers[Array(gathered)[visited]] + Array(self.events)[visited]),
             anew.eq(left != 0),
-            left.eq(Mux(left != 0, left - 1, 0)),
+            served.eq(serving),
             self.value.eq(total),
-            self.valid.eq(self.ask & (added == self.index) & ~self.valid),
+            self.valid.eq(served),
         ]
+        with m.If(~serving):
+            m.d.sync += [
+                turn.eq(Mux(turn == self.count - 1, 0, turn + 1)),
+                left.eq(Mux(left != 0, left - 1, 0)),
+            ]
         for k, counted in enumerate(gathered):
             with m.If((visited == k) | self.clear):
-                m.d.sync += counted.eq(STATES[0])
+                m.d.sync += counted.eq(first)
             with m.Elif(self.events[k]):
-                m.d.sync += counted.eq(Cat(counted[5] ^ counted[4], counted[:5]))
+                m.d.sync += counted.eq(Cat(counted[top] ^ counted[top - 1], counted[:top]))
         with m.If(self.clear):
             m.d.sync += left.eq(self.count)
         return m

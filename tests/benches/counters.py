@@ -6,6 +6,7 @@ from collections import Counter
 
 import cocotb
 
+from castbag.rtl.control.counters import ASK_CYCLES
 from castbag.rtl.control.map import COUNTERS, READ_CLIENTS, UNITS, WRITE_CLIENTS, Phase
 from castbag.sim.bench import Bench
 
@@ -125,6 +126,33 @@ async def counts_an_event_in_every_cycle(dut):
     bench.drive(running=0, main=None, cast=0, read=None, write=None, feeding=0, streams={})
     await bench.step()
     assert await bench.count_of("FORWARD_READ_BEATS") == 1000
+    await bench.check()
+
+
+@cocotb.test
+async def counts_an_event_in_every_cycle_while_asked(dut):
+    """As often as it may be: each ask takes a visit from another count."""
+    bench = CountersBench(dut)
+    await bench.reset()
+    await bench.clear()
+    await bench.step(len(NAMES))
+    streams = {unit: (1, 1) for unit, _ in UNITS}
+    answers = 0
+    for cycle in range(2000):
+        bench.drive(
+            running=1, main=0, cast=1, read="vectors", write="runs", feeding=0, streams=streams
+        )
+        if cycle % ASK_CYCLES == 0:
+            dut.index.value = cycle * 7 // ASK_CYCLES % len(NAMES)
+            dut.ask.value = 1
+        await bench.step()
+        if int(dut.count_valid.value) == 1:
+            answers += 1
+            dut.ask.value = 0
+    bench.drive(running=0, main=None, cast=0, read=None, write=None, feeding=0, streams={})
+    dut.ask.value = 0
+    await bench.step(4)
+    assert answers > 1000 / ASK_CYCLES
     await bench.check()
 
 
