@@ -143,7 +143,7 @@ def test_an_error_is_an_outcome(simulator):
 )
 def test_a_fault_is_raised(simulator, fields, message):
     with pytest.raises(DeviceFault, match=f"^command 1: {message}$"):
-        device(simulator).run([copy(content(5)), copy(content(6), **fields)])
+        device(simulator, watchdog=1000).run([copy(content(5)), copy(content(6), **fields)])
 
 
 @pytest.mark.parametrize("simulator", SIMULATORS)
