@@ -125,17 +125,17 @@ def phase_traffic(
 
     Raises `ValueError` for a size or name that is none of these.
     """
-    mine = phases(dataflow, op)
-    of_step = terms(
+    listed = terms(
         batch,
         dim=dim,
         bus_bytes=bus_bytes,
         index_bytes=index_bytes,
         offset_bytes=offset_bytes,
         dataflow=dataflow,
+        op=op,
         runs=runs,
     )
-    return sums((term for term in of_step if term.phase in mine), mine, bus_bytes)
+    return sums(listed, phases(dataflow, op), bus_bytes)
 
 
 def sums(listed: Iterable[Term], names: Iterable[str], bus_bytes: int) -> dict[str, Traffic]:
@@ -172,9 +172,33 @@ def terms(
     index_bytes: int,
     offset_bytes: int,
     dataflow: Dataflow,
+    op: Op = "step",
     runs: Runs | None = None,
 ) -> Iterator[Term]:
-    """The streams of a whole step in `dataflow`, in phase order; arguments as `phase_traffic`."""
+    """The streams of `op` in `dataflow`, in phase order; arguments as `phase_traffic`."""
+    mine = phases(dataflow, op)
+    of_step = _step_terms(
+        batch,
+        dim=dim,
+        bus_bytes=bus_bytes,
+        index_bytes=index_bytes,
+        offset_bytes=offset_bytes,
+        dataflow=dataflow,
+        runs=runs,
+    )
+    return (term for term in of_step if term.phase in mine)
+
+
+def _step_terms(
+    batch: Batch,
+    *,
+    dim: int,
+    bus_bytes: int,
+    index_bytes: int,
+    offset_bytes: int,
+    dataflow: Dataflow,
+    runs: Runs | None,
+) -> Iterator[Term]:
     if dim < 1:
         raise ValueError(f"dim is {dim}; a row has 1 element or more")
     if bus_bytes < 1 or bus_bytes & (bus_bytes - 1):

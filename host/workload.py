@@ -63,22 +63,28 @@ class Workload:
         return np.unique(self.batch.indices[self.batch.valid]).size
 
     def terms(self, dataflow: Dataflow) -> list[Term]:
-        """The streams of the operation's phases, by the golden formula."""
-        of_step = terms(
-            self.batch,
-            dim=self.dim,
-            bus_bytes=self.config.bus_bytes,
-            index_bytes=self.index_bytes,
-            offset_bytes=self.offset_bytes,
-            dataflow=dataflow,
-            runs=Runs(
-                run_length=self.config.run_length,
-                merge_ways=self.config.merge_ways,
-                run_bytes=self.config.packing.run_bytes,
-            ),
-        )
-        mine = phases(dataflow, self.op)
-        return [term for term in of_step if term.phase in mine]
+        """The streams of the operation, by the golden formula."""
+        if dataflow not in self._terms:  # they are asked for often, and look through the batch
+            listed = terms(
+                self.batch,
+                dim=self.dim,
+                bus_bytes=self.config.bus_bytes,
+                index_bytes=self.index_bytes,
+                offset_bytes=self.offset_bytes,
+                dataflow=dataflow,
+                op=self.op,
+                runs=Runs(
+                    run_length=self.config.run_length,
+                    merge_ways=self.config.merge_ways,
+                    run_bytes=self.config.packing.run_bytes,
+                ),
+            )
+            self._terms[dataflow] = list(listed)
+        return self._terms[dataflow]
+
+    @cached_property
+    def _terms(self) -> dict[Dataflow, list[Term]]:
+        return {}
 
     def traffic(self, dataflow: Dataflow) -> dict[str, Traffic]:
         """The bytes of each phase, by the golden formula."""

@@ -143,20 +143,21 @@ class FakeDevice:
         registers["DROPPED_LOOKUPS"] = batch.dropped
         if op != "forward":
             registers["UNIQUE_ROWS"] = np.unique(batch.indices[batch.valid]).size
-        of_step = terms(
-            batch,
-            dim=f["dim"],
-            bus_bytes=self.config.bus_bytes,
-            index_bytes=8 if f["wide_indices"] else 4,
-            offset_bytes=8 if f["wide_offsets"] else 4,
-            dataflow=dataflow,
-            runs=self._runs(),
+        listed = list(
+            terms(
+                batch,
+                dim=f["dim"],
+                bus_bytes=self.config.bus_bytes,
+                index_bytes=8 if f["wide_indices"] else 4,
+                offset_bytes=8 if f["wide_offsets"] else 4,
+                dataflow=dataflow,
+                op=op,
+                runs=self._runs(),
+            )
         )
-        mine = phases(dataflow, op)
-        listed = [term for term in of_step if term.phase in mine]
         for term in listed:
             registers[f"{term.direction}_{term.client}_BEATS".upper()] += term.beats
-        moved = sums(listed, mine, self.config.bus_bytes)
+        moved = sums(listed, phases(dataflow, op), self.config.bus_bytes)
         for name, bytes_ in moved.items():
             phase = {"coalesce": "BACKWARD"}.get(name, name.upper())
             reads = bytes_.bytes_read // self.config.bus_bytes
