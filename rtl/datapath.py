@@ -16,6 +16,8 @@ from .config import EngineConfig
 from .control.command import CommandLayout
 from .control.map import (
     DESCRIPTOR_WORDS,
+    MAIN_READERS,
+    MAIN_WRITERS,
     READ_CLIENTS,
     UNITS,
     WRITE_CLIENTS,
@@ -160,26 +162,19 @@ class Datapath(wiring.Component):
         # An element a cycle from a memory some 100 cycles away; and a whole number of bursts.
         lists, bursts = 4 * config.burst_beats, 4
         runs = 16 * config.burst_beats  # a pair a cycle, which may be a beat
+        vectors = {"beats": config.vector_beats, "bursts": config.vector_requests}
+        readers = {"vectors": vectors, "rows": vectors} | {
+            "runs": {"beats": runs, "bursts": CHUNKS_ON_THEIR_WAY}
+        }
+        writers = {"vectors": {"beats": lists, "bursts": config.vector_requests}}
+        others = {"beats": lists, "bursts": bursts}
         m.submodules.read_port = read = ReadPort(
             config,
-            clients=(
-                ReadClient("entries", beats=lists, bursts=bursts),
-                ReadClient("offsets", beats=lists, bursts=bursts),
-                ReadClient("vectors", beats=config.vector_beats, bursts=config.vector_requests),
-                ReadClient("rows", beats=config.vector_beats, bursts=config.vector_requests),
-                ReadClient("cast_entries", beats=lists, bursts=bursts),
-                ReadClient("cast_offsets", beats=lists, bursts=bursts),
-                ReadClient("runs", beats=runs, bursts=CHUNKS_ON_THEIR_WAY),
-            ),
+            clients=tuple(ReadClient(n, **readers.get(n, others)) for n, _ in READ_CLIENTS),
         )
         m.submodules.write_port = write = WritePort(
             config,
-            clients=(
-                WriteClient("vectors", beats=4 * config.burst_beats, bursts=config.vector_requests),
-                WriteClient("cast_table", beats=lists, bursts=bursts),
-                WriteClient("unique_rows", beats=lists, bursts=bursts),
-                WriteClient("runs", beats=lists, bursts=bursts),
-            ),
+            clients=tuple(WriteClient(n, **writers.get(n, others)) for n, _ in WRITE_CLIENTS),
         )
         names = (numbered(kind, config.read_ports) for kind in ("axi", "read"))
         for inner, outer in zip(*names, strict=True):
@@ -362,11 +357,11 @@ class Datapath(wiring.Component):
             m.d.comb += [
                 self.fault.eq(Error.READ),
                 self.position.eq(read.error_address),
-                self.cast_fault.eq(read.error_client >= 4),
+                self.cast_fault.eq(read.error_client >= MAIN_READERS),
             ]
         with m.Elif(write.error):
             m.d.comb += [
                 self.fault.eq(Error.WRITE),
                 self.position.eq(write.error_address),
-                self.cast_fault.eq(write.error_client >= 1),
+                self.cast_fault.eq(write.error_client >= MAIN_WRITERS),
             ]

@@ -7,16 +7,22 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from .map import CAST_UNITS, COUNTERS, READ_CLIENTS, UNITS, WRITE_CLIENTS, Phase
+from .map import (
+    CAST_UNITS,
+    COUNTERS,
+    MAIN_READERS,
+    MAIN_WRITERS,
+    READ_CLIENTS,
+    UNITS,
+    WRITE_CLIENTS,
+    Phase,
+)
 
 COUNTER_BITS = 40
 """Three hours at 100 MHz."""
 
 NAMES = tuple(name for name, _ in COUNTERS)
-MAIN_READERS = [name for name, _ in READ_CLIENTS].index("cast_entries")
-MAIN_WRITERS = 1
-RUNS = len(READ_CLIENTS) - 1
-"""Clients up to these belong to the main path; the last reader to the merge."""
+RUNS = [name for name, _ in READ_CLIENTS].index("runs")
 
 
 ASK_CYCLES = 5

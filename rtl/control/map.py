@@ -97,6 +97,9 @@ READ_CLIENTS = (
 )
 """Who reads memory, in the order of the read port's clients, and what."""
 
+MAIN_READERS = [name for name, _ in READ_CLIENTS].index("cast_entries")
+"""The first so many of them belong to the main path, the others to the cast."""
+
 WRITE_CLIENTS = (
     ("vectors", "sums and rows"),
     ("cast_table", "the cast table"),
@@ -104,6 +107,9 @@ WRITE_CLIENTS = (
     ("runs", "runs that are spilled"),
 )
 """Who writes memory, and what."""
+
+MAIN_WRITERS = 1
+"""Likewise."""
 
 UNITS = (
     ("interleave", "lookups into the interleaver"),
@@ -117,13 +123,13 @@ UNITS = (
 """Units that are watched, each at its input; the last two belong to the cast."""
 
 CAST_UNITS = 2
+"""So many."""
 
 UNIT_STATES = (
     ("busy", "one went in"),
     ("starved", "it would have taken one, and there was none, while its path was active"),
     ("blocked", "one stood there, and it did not take it"),
 )
-
 
 COUNTER_BASE = 0x200
 """Offset of the first counter; each takes two words."""
