@@ -19,25 +19,22 @@ And `simulator`: cycles a second, which are a measurement, and differ from machi
 """
 
 import argparse
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
 from castbag.golden.step import Op
 from castbag.rtl.config import EngineConfig, preset
-from castbag.sim.device import SimulatedDevice
 from castbag.sim.memories import MEMORIES, Dram, memory_of
 from castbag.sim.model import ToolMissing
 
 from ..readers import synthetic
-from ..step import StepRun, run_step
-from ..workload import prepare
+from ..step import StepRun
 from . import traffic
+from .common import publish, run_right
 
 RESULT = Path("build") / "bench" / "memory.json"
 
@@ -62,13 +59,16 @@ def run(
     rows = TABLE_BYTES // (config.words(dim) * config.bus_bytes)
     trace = synthetic(bags=lookups // POOLING, pooling=POOLING, rows=rows, zipf=0.0, seed=1)
     trace = replace(trace, indices=trace.indices.astype("i4"), offsets=trace.offsets.astype("i4"))
-    work = prepare(
-        trace, config=config, preset=name, dataflows=["fused"], op=op, rows=rows, dim=dim
+    done = run_right(
+        trace,
+        config=config,
+        preset=name,
+        dim=dim,
+        op=op,
+        dataflow="fused",
+        memory=memory,
+        rows=rows,
     )
-    device = SimulatedDevice(config, memory=memory, memory_bytes=work.layout.memory_bytes)
-    (done,) = run_step(device, work, ["fused"])
-    if done.faults:
-        raise RuntimeError("; ".join(done.faults))
     return done, config
 
 
@@ -175,26 +175,12 @@ def measure(*, quick: bool) -> dict[str, Any]:
     }
 
 
-def show(result: dict[str, Any], console: Console) -> None:
-    """The tables, for eyes."""
-    for name, rows in result.items():
-        columns = list(rows[0])
-        table = Table(*(column.replace("_", " ") for column in columns), title=name)
-        for row in rows:
-            cells = (row[column] for column in columns)
-            table.add_row(*(f"{x:.3f}" if isinstance(x, float) else f"{x}" for x in cells))
-        console.print(table)
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(prog="castbag.host.bench.memory")
     parser.add_argument("--quick", action="store_true", help="no LiteDRAM, no long batch")
     chosen = parser.parse_args(arguments)
-    result = measure(quick=chosen.quick)
-    RESULT.parent.mkdir(parents=True, exist_ok=True)
-    RESULT.write_text(json.dumps(result, indent=2) + "\n")
-    show(result, Console())
+    publish(measure(quick=chosen.quick), RESULT)
 
 
 if __name__ == "__main__":

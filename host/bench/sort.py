@@ -17,25 +17,19 @@ Two tables, of the preset `base` on the `ideal` memory:
 """
 
 import argparse
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
 
 from castbag.golden.step import Op
 from castbag.golden.traffic import Dataflow
 from castbag.rtl.config import EngineConfig, preset
-from castbag.sim.device import SimulatedDevice
 from castbag.sim.memories import MEMORIES
 
-from ..device import Device
 from ..readers import synthetic
-from ..step import run_step
 from ..trace import Trace
-from ..workload import prepare
+from .common import publish, run_right
 
 RESULT = Path("build") / "bench" / "sort.json"
 SIZES = tuple(1 << k for k in (10, 12, 14, 16, 18, 20))
@@ -102,13 +96,7 @@ def hidden_cost(config: EngineConfig, dataflow: Dataflow, pooling: int, lookups:
 
 def _run(config: EngineConfig, trace: Trace, *, dim: int, op: Op, dataflow: Dataflow) -> dict:
     """The engine's registers after one command that was right in every bit."""
-    work = prepare(
-        trace, config=config, preset="base", dataflows=[dataflow], op=op, rows=None, dim=dim
-    )
-    device: Device = SimulatedDevice(config, memory_bytes=work.layout.memory_bytes)
-    (run,) = run_step(device, work, [dataflow])
-    if run.faults:
-        raise RuntimeError("; ".join(run.faults))
+    run = run_right(trace, config=config, preset="base", dim=dim, op=op, dataflow=dataflow)
     return run.registers
 
 
@@ -128,26 +116,12 @@ def measure(config: EngineConfig, sizes: Sequence[int]) -> dict:
     }
 
 
-def show(result: dict, console: Console) -> None:
-    """The tables, for eyes."""
-    for name in ("cast", "hidden"):
-        columns = list(result[name][0])
-        table = Table(*(column.replace("_", " ") for column in columns), title=name)
-        for row in result[name]:
-            cells = (row[column] for column in columns)
-            table.add_row(*(f"{x:.3f}" if isinstance(x, float) else str(x) for x in cells))
-        console.print(table)
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(prog="castbag.host.bench.sort")
     parser.add_argument("--quick", action="store_true", help="batches of up to 2^16 lookups only")
     chosen = parser.parse_args(arguments)
-    result = measure(preset("base"), QUICK if chosen.quick else SIZES)
-    RESULT.parent.mkdir(parents=True, exist_ok=True)
-    RESULT.write_text(json.dumps(result, indent=2) + "\n")
-    show(result, Console())
+    publish(measure(preset("base"), QUICK if chosen.quick else SIZES), RESULT)
 
 
 if __name__ == "__main__":
