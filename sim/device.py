@@ -134,6 +134,7 @@ class SimulatedDevice:
             "INDEX_BITS": self.config.vector_index_bits,
             "SIZE_BITS": _size_bits(self.memory_bytes, self.simulator),
             "READ_PORTS": self.config.read_ports,
+            "REGIONS": MOST_REGIONS,
             "PHASES": len(Phase),
             "EVENTS": len(COUNTERS),
             "LOOKUP_EVENT": [name for name, _ in COUNTERS].index("INTERLEAVE_BUSY"),
@@ -232,9 +233,8 @@ class SimulatedDevice:
             for address, size in command.dumps:
                 entry["dumps"].append((dumps, address // bus_bytes, size // bus_bytes))
                 dumps += 1
-            for address, size in ((0, RING_BYTES), *command.allocated):
-                if command.allocated:
-                    entry["allocated"].append((address // bus_bytes, size // bus_bytes))
+            for address, size in command.allocated and ((0, RING_BYTES), *command.allocated):
+                entry["allocated"].append((address // bus_bytes, size // bus_bytes))
             job.append(entry)
         whole = {
             "memory_bytes": self.memory_bytes,
@@ -259,24 +259,29 @@ class SimulatedDevice:
 
     def _read_run(self, folder: Path, commands: Sequence[Command]) -> Run:
         told = json.loads((folder / "outcomes.json").read_text())
-        vectors = np.fromfile(folder / "trace.bin", np.uint32).reshape(-1, self.config.lanes + 2)
-        samples = np.fromfile(folder / "samples.bin", "<i8").reshape(-1, len(NAMES))
-        requests = np.fromfile(folder / "requests.bin", "<u8").reshape(-1, 3)
+        # What was recorded until a command was over is its own.
+        ends = np.cumsum([entry["records"] for entry in told], axis=0)
+        records = zip(
+            *(
+                np.split(np.fromfile(folder / name, kind).reshape(-1, width), ends[:-1, place])
+                for place, (name, kind, width) in enumerate(
+                    (
+                        ("trace.bin", "<u4", self.config.lanes + 2),
+                        ("samples.bin", "<i8", len(NAMES)),
+                        ("requests.bin", "<u8", 3),
+                    )
+                )
+            ),
+            strict=True,
+        )
         outcomes, dumps = [], 0
-        for number, (command, entry) in enumerate(zip(commands, told, strict=True)):
+        for number, (command, entry, (traced, sampled, requested)) in enumerate(
+            zip(commands, told, records, strict=True)
+        ):
             contents = []
             for _ in command.dumps:
                 contents.append((folder / f"dump_{dumps}.bin").read_bytes())
                 dumps += 1
-            # What was recorded before a command is over is its own.
-            parts = zip((vectors, samples, requests), entry["records"], strict=True)
-            traced, sampled, requested = (records[:count] for records, count in parts)
-            vectors, samples, requests = (
-                records[count:]
-                for records, count in zip(
-                    (vectors, samples, requests), entry["records"], strict=True
-                )
-            )
             coalesced = None
             if _value(command, "backward") and not entry["registers"]["ERROR"]:
                 words = self.config.words(_value(command, "dim"))
@@ -320,20 +325,15 @@ def _simulate(
         job.result()
 
 
-READ_CHANNELS = {
-    # width of each signal of channels AR and R, in bits
-    **{"arid": 1, "arlen": 8, "arsize": 3, "arburst": 2, "arlock": 1, "arcache": 4, "arprot": 3},
-    **{"arqos": 4, "arvalid": 1, "arready": 1, "rid": 1, "rresp": 2, "rlast": 1, "rvalid": 1},
-    "rready": 1,
-}
-
-
 def _read_ports(config: EngineConfig) -> str:
     """Connections of the engine's read ports, for `system.v`."""
-    widths = {**READ_CHANNELS, "araddr": config.address_bits, "rdata": config.bus_bits}
+    from castbag.rtl.axi import AXI4ReadSignature, numbered  # late: it loads Amaranth
+
+    bus = AXI4ReadSignature(address_bits=config.address_bits, data_bits=config.bus_bits)
+    widths = {name: len(signal) for (name,), _, signal in bus.flatten(bus.create())}
     return "".join(
-        f".m_axi{port or ''}_{name}({name}[{width * port}+:{width}]),\n"
-        for port in range(config.read_ports)
+        f".{prefix}_{name}({name}[{width * port}+:{width}]),\n"
+        for port, prefix in enumerate(numbered("m_axi", config.read_ports))
         for name, width in widths.items()
     )
 

@@ -8,7 +8,7 @@ be followed by changes: `ideal,latency=40,rate=8` or `ddr3-800-x16,window=8`.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 
@@ -359,8 +359,3 @@ def memory_of(text: str) -> Memory:
         return replace(MEMORIES[name], **given)
     except UnknownMemory as error:
         raise UnknownMemory(f"memory {name}: {error}") from None
-
-
-def timing(dram: Dram) -> dict[str, int]:
-    """All figures of a DRAM, by name, as reports quote them."""
-    return {f.name: getattr(dram, f.name) for f in fields(dram) if f.type == "int" or f.type is int}

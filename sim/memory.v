@@ -126,7 +126,7 @@ module memory #(
   reg write_id[0:BURSTS-1];
   reg [63:0] write_taken[0:BURSTS-1];
   reg [31:0] write_start[0:BURSTS-1];
-  reg [31:0] write_left[0:BURSTS-1];  // beats, or accesses, not stored
+  reg [31:0] write_left[0:BURSTS-1];  // accesses not stored
   reg [63:0] write_due[0:BURSTS-1];
   reg [1:0] response[0:BURSTS-1];
   reg [31:0] writes_taken, writes_asked, writes_stored, writes_done;

@@ -225,7 +225,7 @@ async def _run(host: Session, job: dict, outcomes: list, progress) -> None:
     await _set_up(host, job)
     slot = 0
     for command in job["commands"]:
-        await _prepare(host, job, command, slot)
+        await _prepare(host, command, slot)
         if command["reset_after"]:
             await host.write("TAIL", (slot + 1) % slots)
             for _ in range(command["reset_after"]):
@@ -233,7 +233,7 @@ async def _run(host: Session, job: dict, outcomes: list, progress) -> None:
             await host.reset()
             await _set_up(host, job)
             slot = 0
-            await _prepare(host, job, command, slot)
+            await _prepare(host, command, slot)
         slot = (slot + 1) % slots
         outcomes.append(await _command(host, slot, command, heartbeat))
         for place in command["dumps"]:
@@ -250,7 +250,7 @@ async def _set_up(host: Session, job: dict) -> None:
     await host.write("CONTROL", 1)
 
 
-async def _prepare(host: Session, job: dict, command: dict, slot: int) -> None:
+async def _prepare(host: Session, command: dict, slot: int) -> None:
     """Load what a command needs, its descriptor into a slot of the ring; set what goes wrong."""
     dut = host.dut
     for place in command["loads"]:

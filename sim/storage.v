@@ -45,7 +45,7 @@ module storage #(
     end
   endfunction
 
-  // Allow words from `first` on; beyond REGIONS, nothing is refused any more.
+  // Allow words from `first` on, in at most REGIONS places.
   task allocate(input [63:0] first, input [63:0] count);
     begin
       if (regions == REGIONS) $fatal(1, "more than %0d regions", REGIONS);

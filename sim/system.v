@@ -13,6 +13,7 @@ module system #(
     parameter INDEX_BITS = 16,  // of the trace port's target
     parameter SIZE_BITS = 16,
     parameter READ_PORTS = 1,
+    parameter REGIONS = 24,
     parameter PHASES = 5,
     parameter EVENTS = 48,
     parameter LOOKUP_EVENT = 0
@@ -167,7 +168,7 @@ module system #(
 
   memory #(
       .ADDRESS_BITS(ADDRESS_BITS), .DATA_BITS(DATA_BITS), .SIZE_BITS(SIZE_BITS),
-      .READ_PORTS(READ_PORTS)
+      .READ_PORTS(READ_PORTS), .REGIONS(REGIONS)
   ) memory (
       .clk(clk), .rst(held_rst), .bytes(held_memory_bytes), .haste(8'd0),
       .beats_read(beats_read), .beats_written(beats_written),

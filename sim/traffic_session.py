@@ -18,10 +18,8 @@ import cocotb
 from cocotb.triggers import FallingEdge, First, RisingEdge, Timer
 
 from .bench import parameters
-from .session import RULES
+from .session import CLOCK_NS, RESET_CYCLES, RULES
 
-CLOCK_NS = 10
-RESET_CYCLES = 4
 COUNTS = ("cycles", "beats_read", "beats_written", "wrong")
 
 
