@@ -34,6 +34,7 @@ class Engine(wiring.Component):
         read, write: AXI4 manager; read1, read2, ...: those that only read, if there are any.
         control: AXI4-Lite subordinate.
         interrupt: An enabled event is pending.
+        busy, stopped: A command is under way; an error stopped the ring. As STATUS says.
         trace, trace_valid: Words of coalesced gradients as they leave the reduction; `active`: the
             phases that run; `events`: what counts in this cycle, a bit for each counter of the
             map. For benches; leave them open elsewhere.
@@ -43,6 +44,8 @@ class Engine(wiring.Component):
     write: Any  # AXI4WriteSignature
     control: wiring.PureInterface
     interrupt: Signal
+    busy: Signal
+    stopped: Signal
     trace: data.View
     trace_valid: Signal
     active: Signal
@@ -60,6 +63,8 @@ class Engine(wiring.Component):
                 "write": Out(AXI4WriteSignature(**bus)),
                 "control": In(AXI4LiteSignature(address_bits=ADDRESS_BITS)),
                 "interrupt": Out(1),
+                "busy": Out(1),
+                "stopped": Out(1),
                 "trace": Out(VectorWordLayout(config)),
                 "trace_valid": Out(1),
                 "active": Out(len(Phase)),
@@ -166,7 +171,9 @@ class Engine(wiring.Component):
             registers.MERGE_WAYS.eq(config.merge_ways),
             registers.RUN_BYTES.eq(config.packing.run_bytes),
             registers.READ_PORTS.eq(config.read_ports),
-            registers.STATUS.eq(Cat(sequencer.busy, sequencer.error != Error.NONE, sequencer.owed)),
+            self.busy.eq(sequencer.busy),
+            self.stopped.eq(sequencer.error != Error.NONE),
+            registers.STATUS.eq(Cat(self.busy, self.stopped, sequencer.owed)),
             registers.IRQ.eq(pending),
             registers.HEAD.eq(sequencer.head),
             registers.ERROR.eq(sequencer.error),

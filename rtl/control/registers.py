@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """RegisterFile: the registers of the map behind an AXI4-Lite port."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from amaranth.hdl import Const, Module, Mux, Signal, Value
@@ -14,12 +15,11 @@ from .counters import COUNTER_BITS
 from .map import COUNTER_BASE, COUNTERS, REGISTER_SPACE, REGISTERS, Register
 
 ADDRESS_BITS = (REGISTER_SPACE - 1).bit_length()
-
-PLAIN = [entry for entry in REGISTERS if not entry.counter]
+"""Of the engine's own."""
 
 
 class RegisterFile(wiring.Component):
-    """Every register of `map.REGISTERS` at its offset; what it is made of is another's affair.
+    """Every register of a table at its offset; what it is made of is another's affair.
 
     A read gives the word at the address rounded down to 4, or 0 where there is no register.
     A write sets the bytes that are strobed; one to a read-only register or to none is answered
@@ -27,11 +27,16 @@ class RegisterFile(wiring.Component):
     after its data, if those come later; the lower half of a counter once it was asked for. The
     halves of a wide register are two accesses; a counter's upper half is the lower one's.
 
+    Args:
+        registers: The table: the engine's, or another; with counters as the engine has them, or
+            without.
+        space: Bytes of the window, a power of two.
+
     Members, by the access of a register NAME:
         NAME (ro, w1c): In, its value; counters have none.
         NAME (rw): Out, its value; `reset` after reset.
         NAME_clear (w1c): Out, pulse: the bits that were written as 1.
-        ask, index: The count that is wanted, until `count_valid`.
+        ask, index: The count that is wanted, until `count_valid`; where there are counters.
         count_valid, count: It.
     """
 
@@ -41,15 +46,19 @@ class RegisterFile(wiring.Component):
     count_valid: Signal
     count: Signal
 
-    def __init__(self):
-        members = {
-            "bus": In(AXI4LiteSignature(address_bits=ADDRESS_BITS)),
-            "ask": Out(1),
-            "index": Out(range(len(COUNTERS))),
-            "count_valid": In(1),
-            "count": In(COUNTER_BITS),
-        }
-        for entry in PLAIN:
+    def __init__(self, *, registers: Sequence[Register] = REGISTERS, space: int = REGISTER_SPACE):
+        self._plain = [entry for entry in registers if not entry.counter]
+        self._has_counters = len(self._plain) < len(registers)
+        self._address_bits = exact_log2(space)
+        members = {"bus": In(AXI4LiteSignature(address_bits=self._address_bits))}
+        if self._has_counters:
+            members |= {
+                "ask": Out(1),
+                "index": Out(range(len(COUNTERS))),
+                "count_valid": In(1),
+                "count": In(COUNTER_BITS),
+            }
+        for entry in self._plain:
             width = 64 if entry.wide else 32
             rw = Out(width, init=entry.reset)  # pyright: ignore[reportCallIssue]  (stubs lack it)
             members[entry.name] = rw if entry.access == "rw" else In(width)
@@ -69,18 +78,30 @@ class RegisterFile(wiring.Component):
 
     def _words(self):
         """(offset, register, its part) of each 32-bit word."""
-        for entry in PLAIN:
+        for entry in self._plain:
             for part in range(2 if entry.wide else 1):
                 yield entry.offset + 4 * part, entry, slice(32 * part, 32 * part + 32)
 
     def _reads(self, m: Module) -> None:
         bus = self.bus
-        address = Signal(ADDRESS_BITS)
+        address = Signal(self._address_bits)
         taken = Signal()  # an address waits for its data
         m.d.comb += [bus.arready.eq(~taken & ~bus.rvalid), bus.rresp.eq(OKAY)]
         with m.If(bus.arvalid & bus.arready):
             m.d.sync += [address.eq(bus.araddr), taken.eq(1)]
         words = {offset >> 2: self.value(entry)[part] for offset, entry, part in self._words()}
+        answered = [taken.eq(0), bus.rvalid.eq(1), bus.rdata.eq(_select(words, address[2:]))]
+        if self._has_counters:
+            self._counters(m, address, taken, answered)
+        else:
+            with m.If(taken):
+                m.d.sync += answered
+        with m.If(bus.rvalid & bus.rready):
+            m.d.sync += bus.rvalid.eq(0)
+
+    def _counters(self, m: Module, address: Signal, taken: Signal, answered: list) -> None:
+        """A read that may be of a counter: it waits for the count; any other is `answered`."""
+        bus = self.bus
         # Counters are the upper half of the space: their base has one bit, above all other offsets.
         place, upper = address[3 : exact_log2(COUNTER_BASE)], address[2]
         is_counter = address[exact_log2(COUNTER_BASE)] & (place < len(COUNTERS))
@@ -90,17 +111,15 @@ class RegisterFile(wiring.Component):
             self.index.eq(place),
         ]
         with m.If(taken & (~self.ask | self.count_valid)):
-            m.d.sync += [taken.eq(0), bus.rvalid.eq(1), bus.rdata.eq(_select(words, address[2:]))]
+            m.d.sync += answered
             with m.If(self.ask):
                 m.d.sync += [bus.rdata.eq(self.count), asked_upper.eq(self.count[32:])]
             with m.Elif(is_counter):
                 m.d.sync += bus.rdata.eq(asked_upper)
-        with m.If(bus.rvalid & bus.rready):
-            m.d.sync += bus.rvalid.eq(0)
 
     def _writes(self, m: Module) -> None:
         bus = self.bus
-        address, data, strobe = Signal(ADDRESS_BITS), Signal(32), Signal(4)
+        address, data, strobe = Signal(self._address_bits), Signal(32), Signal(4)
         have_address, have_data = Signal(), Signal()
         both = have_address & have_data
         m.d.comb += [

@@ -1,0 +1,139 @@
+# SPDX-FileCopyrightText: castbag contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Decoder: one AXI4-Lite manager's accesses, each to the subordinate that its address names."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ..axi import DECERR, SLVERR, AXI4LiteSignature
+
+
+class Decoder(wiring.Component):
+    """Each access goes to the region that it lies in; one that lies in none is answered DECERR.
+
+    One access at a time, reads before writes; an access is passed on two cycles after it is taken,
+    its answer one after it came. While `abandon` is high a waiting access is answered SLVERR: its
+    subordinate is being reset, and will not answer.
+
+    Args:
+        regions: By name, (base, bytes) of each: bytes is a power of two, base a multiple of it,
+            no two overlap.
+        address_bits: Of the manager's addresses.
+
+    Members:
+        i: The manager's.
+        abandon: In.
+        (name): To each subordinate, with the address from its region's base on.
+    """
+
+    i: Any  # AXI4LiteSignature
+    abandon: Signal
+
+    def __init__(self, *, regions: Mapping[str, tuple[int, int]], address_bits: int = 32):
+        for name, (base, size) in regions.items():
+            if size < 8 or size & (size - 1) or base % size:
+                raise ValueError(
+                    f"region {name}: {size:#x} bytes at {base:#x}: must be a power of two of at"
+                    " least 8 bytes, on a multiple of it"
+                )
+        spans = sorted((base, base + size, name) for name, (base, size) in regions.items())
+        for (_, end, first), (start, _, second) in zip(spans, spans[1:], strict=False):
+            if end > start:
+                raise ValueError(f"regions {first} and {second} overlap at {start:#x}")
+        self._regions = dict(regions)
+        self._address_bits = address_bits
+        super().__init__(
+            {
+                "i": In(AXI4LiteSignature(address_bits=address_bits)),
+                "abandon": In(1),
+                **{
+                    name: Out(AXI4LiteSignature(address_bits=(size - 1).bit_length()))
+                    for name, (_, size) in regions.items()
+                },
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        bus = self.i
+        address = Signal(self._address_bits)
+        word, strobe, answer = Signal(32), Signal(4), Signal(2)
+        addressed, given = Signal(), Signal()  # the subordinate has taken them
+        m.d.comb += [
+            bus.rdata.eq(word),
+            bus.rresp.eq(answer),
+            bus.bresp.eq(answer),
+        ]
+        m.d.sync += [addressed.eq(0), given.eq(0)]
+        with m.FSM():
+            with m.State("IDLE"):
+                m.d.sync += [answer.eq(DECERR), word.eq(bus.wdata), strobe.eq(bus.wstrb)]
+                with m.If(bus.arvalid):
+                    m.d.comb += bus.arready.eq(1)
+                    m.d.sync += address.eq(bus.araddr)
+                    m.next = "READ"
+                with m.Elif(bus.awvalid & bus.wvalid):
+                    m.d.comb += [bus.awready.eq(1), bus.wready.eq(1)]
+                    m.d.sync += address.eq(bus.awaddr)
+                    m.next = "WRITE"
+            with m.State("READ"):
+                m.next = "READ ANSWER"  # unless there is somebody to wait for
+                for port in self._chosen(m, address):
+                    m.d.comb += [port.arvalid.eq(~addressed), port.rready.eq(1)]
+                    m.d.sync += [
+                        addressed.eq(addressed | port.arready),
+                        answer.eq(port.rresp),
+                        word.eq(port.rdata),
+                    ]
+                    with m.If(~port.rvalid):
+                        m.next = "READ"
+                self._abandoned(m, answer, "READ ANSWER")
+            with m.State("READ ANSWER"):
+                m.d.comb += bus.rvalid.eq(1)
+                with m.If(bus.rready):
+                    m.next = "IDLE"
+            with m.State("WRITE"):
+                m.next = "WRITE ANSWER"
+                for port in self._chosen(m, address):
+                    m.d.comb += [
+                        port.awvalid.eq(~addressed),
+                        port.wvalid.eq(~given),
+                        port.bready.eq(1),
+                    ]
+                    m.d.sync += [
+                        addressed.eq(addressed | port.awready),
+                        given.eq(given | port.wready),
+                        answer.eq(port.bresp),
+                    ]
+                    with m.If(~port.bvalid):
+                        m.next = "WRITE"
+                self._abandoned(m, answer, "WRITE ANSWER")
+            with m.State("WRITE ANSWER"):
+                m.d.comb += bus.bvalid.eq(1)
+                with m.If(bus.bready):
+                    m.next = "IDLE"
+        for name in self._regions:
+            port = getattr(self, name)
+            m.d.comb += [
+                port.araddr.eq(address),
+                port.awaddr.eq(address),
+                port.wdata.eq(word),
+                port.wstrb.eq(strobe),
+            ]
+        return m
+
+    def _chosen(self, m: Module, address: Signal) -> Iterator[Any]:
+        """Each subordinate's port, inside a condition that it is the one."""
+        for name, (base, size) in self._regions.items():
+            low = size.bit_length() - 1
+            with m.If(address[low:] == base >> low):
+                yield getattr(self, name)
+
+    def _abandoned(self, m: Module, answer: Signal, state: str) -> None:
+        with m.If(self.abandon):
+            m.d.sync += answer.eq(SLVERR)
+            m.next = state
