@@ -9,6 +9,7 @@ from amaranth.utils import exact_log2
 
 from .config import EngineConfig
 from .layouts import REQUEST_BITS, RequestLayout
+from .queue import Queue
 
 FACTOR_BITS = 18
 """What a multiplier block of the ECP5 takes; a wider product is of two, added a cycle later."""
@@ -51,8 +52,9 @@ class VectorAddress(wiring.Component):
         low = Signal(FACTOR_BITS + REQUEST_BITS)
         high = Signal(max(0, len(index) - FACTOR_BITS) + REQUEST_BITS)
         multiplied = Signal()  # they hold an index's products
-        out_free = ~self.o.valid | self.o.ready
-        m.d.comb += self.i.ready.eq(~multiplied | out_free)
+        m.submodules.requests = requests = Queue(RequestLayout(self.config), depth=2)
+        wiring.connect(m, requests.o, wiring.flipped(self.o))
+        m.d.comb += self.i.ready.eq(~multiplied | requests.i.ready)
         with m.If(self.i.ready):
             m.d.sync += [
                 multiplied.eq(self.i.valid),
@@ -60,10 +62,9 @@ class VectorAddress(wiring.Component):
                 high.eq(index[FACTOR_BITS:] * self.words),
             ]
         beats = low + (high << FACTOR_BITS)
-        with m.If(out_free):
-            m.d.sync += [
-                self.o.valid.eq(multiplied),
-                self.o.payload.address.eq(self.base + (beats << beat_bits)),
-                self.o.payload.beats.eq(self.words),
-            ]
+        m.d.comb += [
+            requests.i.valid.eq(multiplied),
+            requests.i.payload.address.eq(self.base + (beats << beat_bits)),
+            requests.i.payload.beats.eq(self.words),
+        ]
         return m

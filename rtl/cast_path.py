@@ -12,7 +12,8 @@ from .caster import Caster
 from .config import EngineConfig
 from .control.command import CommandLayout
 from .control.map import Dataflow, Error
-from .layouts import CastedLayout, RequestLayout, WriteBeatLayout
+from .layouts import CastedLayout, RequestLayout, SortPairLayout, WriteBeatLayout
+from .queue import Queue
 from .sort.batch_sorter import BatchSorter
 
 
@@ -114,6 +115,9 @@ class CastPath(wiring.Component):
         m.submodules.sorter = sorter = BatchSorter(self.config)
         m.submodules.caster = caster = Caster(self.config)
         m.submodules.cast_table = table = CastTableWriter(self.config)
+        # So that nobody here waits in the cycle for whoever takes the casted lookups.
+        m.submodules.casted_queue = casted = Queue(CastedLayout(self.config), depth=2)
+        connect(m, caster.o, casted.i)
         for name in ("entries", "offsets"):
             connect(m, getattr(batch, f"{name}_request"), flipped(getattr(self, f"{name}_request")))
             connect(m, flipped(getattr(self, f"{name}_data")), getattr(batch, f"{name}_data"))
@@ -123,7 +127,9 @@ class CastPath(wiring.Component):
         connect(m, flipped(self.runs_data), sorter.read_data)
         connect(m, sorter.write_request, flipped(self.spill_request))
         connect(m, sorter.write_data, flipped(self.spill_data))
-        connect(m, sorter.o, caster.i)
+        m.submodules.sorted_queue = in_order = Queue(SortPairLayout(self.config), depth=2)
+        connect(m, sorter.o, in_order.i)
+        connect(m, in_order.o, caster.i)
 
         pair = batch.o.payload
         copies = command.dataflow == Dataflow.EXPAND_COALESCE
@@ -145,12 +151,12 @@ class CastPath(wiring.Component):
             batch.o.ready.eq(sorter.i.ready),
             table.table_address.eq(command.cast_table),
             table.rows_address.eq(command.unique_rows),
-            table.i.payload.eq(caster.o.payload),
-            table.i.valid.eq(caster.o.valid & ~fused),
+            table.i.payload.eq(casted.o.payload),
+            table.i.valid.eq(casted.o.valid & ~fused),
             self.feeding.eq(fused & sorter.feeding),
-            self.casted.payload.eq(caster.o.payload),
-            self.casted.valid.eq(caster.o.valid & fused),
-            caster.o.ready.eq(Mux(fused, self.casted.ready, table.i.ready)),
+            self.casted.payload.eq(casted.o.payload),
+            self.casted.valid.eq(casted.o.valid & fused),
+            casted.o.ready.eq(Mux(fused, self.casted.ready, table.i.ready)),
             self.valid_lookups.eq(batch.valid_lookups),
             self.dropped_lookups.eq(batch.dropped_lookups),
             self.error.eq(batch.error),
@@ -158,13 +164,13 @@ class CastPath(wiring.Component):
         ]
 
         taken = Signal(self.config.lookup_bits)  # lookups that have left the caster
-        with m.If(caster.o.valid & caster.o.ready):
+        with m.If(casted.o.valid & casted.o.ready):
             m.d.sync += taken.eq(taken + 1)
-            with m.If(caster.o.payload.end):
-                m.d.sync += self.unique_rows.eq(caster.o.payload.segment + 1)
+            with m.If(casted.o.payload.end):
+                m.d.sync += self.unique_rows.eq(casted.o.payload.segment + 1)
         with m.If(self.start):
             m.d.sync += [taken.eq(0), self.unique_rows.eq(0)]
         all_taken = taken == batch.valid_lookups
-        ready = Mux(fused, all_taken | caster.o.valid, all_taken & ~table.busy & ~self.pending)
+        ready = Mux(fused, all_taken | casted.o.valid, all_taken & ~table.busy & ~self.pending)
         m.d.comb += self.done.eq(~self.start & batch.done & ready)
         return m

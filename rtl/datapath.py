@@ -268,6 +268,8 @@ class Datapath(wiring.Component):
             connect(m, batch.entries, flipped(self.words))
         with m.Else():
             connect(m, batch.entries, lookups.entries)
+        # What holds for all of an activity is known a cycle into it, before the first lookup comes.
+        m.d.sync += [lookups.origin.eq(Origin.NONE), gather.ordered.eq(0), updating.eq(0)]
         with m.Switch(activity):
             with m.Case(Activity.COMMAND):
                 m.d.comb += [
@@ -275,14 +277,14 @@ class Datapath(wiring.Component):
                     wanted.count.eq(DESCRIPTOR_WORDS),
                 ]
             with m.Case(Activity.FORWARD):
-                m.d.comb += [
-                    batch.keep_empty.eq(1),
+                m.d.comb += batch.keep_empty.eq(1)
+                m.d.sync += [
                     lookups.origin.eq(Origin.BAGS),
                     gather.base.eq(command.table),
                     writer.base.eq(command.pooled),
                 ]
             with m.Case(Activity.EXPAND):
-                m.d.comb += [
+                m.d.sync += [
                     lookups.origin.eq(Origin.COPIES),
                     gather.base.eq(command.gradient),
                     gather.ordered.eq(1),
@@ -293,6 +295,8 @@ class Datapath(wiring.Component):
                 m.d.comb += [
                     wanted.address.eq(command.cast_table),
                     wanted.count.eq(Mux(fused, 0, cast.valid_lookups)),
+                ]
+                m.d.sync += [
                     lookups.origin.eq(Mux(fused, Origin.CASTED, Origin.CAST_TABLE)),
                     gather.base.eq(Mux(copies, command.expanded, command.gradient)),
                     updating.eq(fused),
@@ -302,6 +306,8 @@ class Datapath(wiring.Component):
                 m.d.comb += [
                     wanted.address.eq(command.unique_rows),
                     wanted.count.eq(cast.unique_rows),
+                ]
+                m.d.sync += [
                     lookups.origin.eq(Origin.UNIQUE_ROWS),
                     gather.base.eq(command.coalesced),
                     updating.eq(1),

@@ -5,7 +5,7 @@
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
 from .config import EngineConfig
@@ -142,8 +142,9 @@ class Interleaver(wiring.Component):
         filled = Signal(SLOTS)
         fetched = Signal()  # the RAM's register holds a lookup
         slot = Signal(SLOT_BITS)  # its slot
-        out_free = ~self.o.valid | self.o.ready
-        fetch_free = ~fetched | out_free
+        m.submodules.turns = turns = Queue(SlottedLookupLayout(self.config), depth=2)
+        connect(m, turns.o, flipped(self.o))
+        fetch_free = ~fetched | turns.i.ready
         head_turns = self._ends_page(head)
         m.d.comb += [
             leaving.eq(due & fetch_free & filled.bit_select(chosen, 1)),
@@ -166,12 +167,11 @@ class Interleaver(wiring.Component):
             m.d.sync += [heads[chosen].eq(head_after), slot.eq(chosen)]
             with m.If(upcoming == chosen):
                 m.d.sync += head.eq(head_after)
-        with m.If(out_free):
-            m.d.sync += [
-                self.o.valid.eq(fetched),
-                self.o.payload.lookup.eq(read.data),
-                self.o.payload.slot.eq(slot),
-            ]
+        m.d.comb += [
+            turns.i.valid.eq(fetched),
+            turns.i.payload.lookup.eq(read.data),
+            turns.i.payload.slot.eq(slot),
+        ]
 
         self._levels(
             m,

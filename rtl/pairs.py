@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out
 from .config import EngineConfig
 from .control.map import Error
 from .layouts import PairLayout
+from .queue import Queue
 
 LATENCY = 4
 """Cycles from a lookup's index to its pair, see `PairReader`."""
@@ -49,6 +50,27 @@ class _Stage:
         with m.If(self.free):
             m.d.sync += self.valid.eq(entering)
             m.d.sync += [self.item[name].eq(value) for name, value in values.items()]
+
+
+class _Buffer:
+    """A stage that holds two items, so that it is free whatever the next one does in the cycle.
+
+    Attributes:
+        item, valid: As of a stage.
+        free: It has room for another.
+        leaving: The item goes on in this cycle; the next stage says so.
+    """
+
+    def __init__(self, m: Module, name: str, **fields):
+        layout = data.StructLayout(fields)
+        m.submodules[name] = self._queue = queue = Queue(layout, depth=2)
+        self.item, self.valid, self.free = queue.o.payload, queue.o.valid, queue.i.ready
+        self.leaving = queue.o.ready
+
+    def load(self, m: Module, entering, **values) -> None:
+        """Once free, hold the item of these `values` if there is one `entering`."""
+        m.d.comb += self._queue.i.valid.eq(entering)
+        m.d.comb += [self._queue.i.payload[name].eq(value) for name, value in values.items()]
 
 
 class PairReader(wiring.Component):
@@ -138,7 +160,8 @@ class PairReader(wiring.Component):
     def _boundaries(self, m: Module):
         """Offsets, cut down to what the next stage compares."""
         config = self.config
-        boundary = _Stage(
+        boundary = _Buffer(
+            m,
             "boundary",
             number=config.bag_bits + 1,  # bags before it
             value=config.lookup_bits,  # the offset, unless it is
@@ -169,7 +192,7 @@ class PairReader(wiring.Component):
             m.d.sync += [number.eq(0), more.eq(1)]
         return more, boundary
 
-    def _bags(self, m: Module, boundary: _Stage):
+    def _bags(self, m: Module, boundary: _Buffer):
         """A boundary ends the bag that the one before it began."""
         config, lookups = self.config, self.batch.lookups
         bag = _Stage(
@@ -191,7 +214,7 @@ class PairReader(wiring.Component):
         fault = Mux(falls, Error.OFFSET_FALL, fault)
         fault = Mux(off_start, Error.OFFSET_START, fault)
         faulty = off_start | falls | off_end
-        m.d.comb += boundary.free.eq(~boundary.valid | bag.free)
+        m.d.comb += boundary.leaving.eq(bag.free)
         bag.load(
             m,
             boundary.valid & (~offset.opening | faulty),
@@ -210,7 +233,8 @@ class PairReader(wiring.Component):
     def _numbered(self, m: Module, bag: _Stage):
         """Each lookup gets its bag; an empty bag, or a faulty one, is an item without a lookup."""
         config = self.config
-        numbered = _Stage(
+        numbered = _Buffer(
+            m,
             "numbered",
             row=config.index_bits,  # of the table, unless it is
             large=1,  # negative, or too large for any table
@@ -248,10 +272,11 @@ class PairReader(wiring.Component):
             m.d.sync += position.eq(0)
         return numbered
 
-    def _judged(self, m: Module, numbered: _Stage):
+    def _judged(self, m: Module, numbered: _Buffer):
         """Validity, decided here and nowhere else; and here faults are reported, in order."""
         config, batch = self.config, self.batch
-        judged = _Stage(
+        judged = _Buffer(
+            m,
             "judged",
             row=config.index_bits,
             bag=config.bag_bits,
@@ -266,7 +291,7 @@ class PairReader(wiring.Component):
         outside = item.real & ~inside & ~batch.ignore_bounds
         fault = Mux(outside, Error.INDEX, item.fault)
         going = self.error == Error.NONE
-        m.d.comb += numbered.free.eq(~numbered.valid | judged.free & going)
+        m.d.comb += numbered.leaving.eq(judged.free & going)
         judged.load(
             m,
             numbered.valid & going & (fault == Error.NONE),
@@ -281,12 +306,14 @@ class PairReader(wiring.Component):
             m.d.sync += [self.error.eq(fault), self.position.eq(item.position)]
         return judged
 
-    def _flagged(self, m: Module, judged: _Stage):
+    def _flagged(self, m: Module, judged: _Buffer):
         """Holds one item back, until it is known to be the last of its bag, and of the batch."""
         held = _Stage("held", **dict(PairLayout(self.config).members))
         opened = Signal()  # the bag of `judged` has had a valid lookup, and it is `held`
         item = judged.item
-        out_free = ~self.o.valid | self.o.ready
+        m.submodules.pairs = pairs = Queue(PairLayout(self.config), depth=2)
+        wiring.connect(m, pairs.o, wiring.flipped(self.o))
+        out_free = pairs.i.ready
         complete = Mux(self.keep_empty, held.item.last, held.item.end)
         closing = judged.valid & ~item.take & item.last
         enters = judged.valid & (item.take | self.keep_empty & item.last & ~opened)
@@ -294,10 +321,9 @@ class PairReader(wiring.Component):
         m.d.comb += [
             # A complete item leaves on its own; any other when its successor enters.
             held.free.eq(~held.valid | leaves),
-            judged.free.eq(~judged.valid | ~enters | held.free),
+            judged.leaving.eq(~enters | held.free),
         ]
-        with m.If(out_free):
-            m.d.sync += [self.o.valid.eq(leaves), self.o.payload.eq(held.item)]
+        m.d.comb += [pairs.i.valid.eq(leaves), pairs.i.payload.eq(held.item)]
         held.load(
             m,
             enters,
@@ -311,7 +337,7 @@ class PairReader(wiring.Component):
         )
         with m.If(closing & ~enters):
             m.d.sync += [held.item.last.eq(1), held.item.end.eq(held.item.end | item.end)]
-        with m.If(judged.valid & judged.free):
+        with m.If(judged.valid & judged.leaving):
             m.d.sync += [
                 opened.eq((opened | item.take) & ~item.last),
                 self.valid_lookups.eq(self.valid_lookups + item.take),

@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out
 from .config import EngineConfig
 from .fp import Adder, Multiplier
 from .layouts import VectorWordLayout
+from .queue import Queue
 
 SIGN = 1 << 31
 
@@ -56,14 +57,17 @@ class SgdUpdate(wiring.Component):
         scale_enable, add_enable = Signal(), Signal()
         joined = scaled.valid & self.row.valid
 
+        # Behind the adders, so that they do not wait in the cycle for whoever takes the rows.
+        m.submodules.updated = updated = Queue(VectorWordLayout(config), depth=2)
+        wiring.connect(m, updated.o, wiring.flipped(self.o))
         m.d.comb += [
-            add_enable.eq(~added.valid | self.o.ready),
+            add_enable.eq(~added.valid | updated.i.ready),
             scale_enable.eq(~scaled.valid | add_enable & self.row.valid),
             self.row.ready.eq(scaled.valid & add_enable),
             self.gradient.ready.eq(scale_enable),
-            self.o.valid.eq(added.valid),
-            self.o.payload.target.eq(added.target),
-            self.o.payload.end.eq(added.end),
+            updated.i.valid.eq(added.valid),
+            updated.i.payload.target.eq(added.target),
+            updated.i.payload.end.eq(added.end),
         ]
         with m.If(scale_enable):
             m.d.sync += [
@@ -89,6 +93,6 @@ class SgdUpdate(wiring.Component):
                 adder.en.eq(add_enable),
                 adder.a.eq(self.row.payload[columns]),
                 adder.b.eq(multiplier.o ^ SIGN),
-                self.o.payload.data[columns].eq(adder.o),
+                updated.i.payload.data[columns].eq(adder.o),
             ]
         return m

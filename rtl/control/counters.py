@@ -3,7 +3,7 @@
 """Counters: what the last command did with its cycles and with the bus."""
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal
-from amaranth.lib import wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
@@ -25,7 +25,7 @@ NAMES = tuple(name for name, _ in COUNTERS)
 RUNS = [name for name, _ in READ_CLIENTS].index("runs")
 
 
-ASK_CYCLES = 5
+ASK_CYCLES = 7
 """Cycles from one `ask` to the next, at least."""
 
 
@@ -48,8 +48,9 @@ class CounterBank(wiring.Component):
     multiplexer; and the six step through the states of a feedback register, which takes one LUT
     where a binary counter takes a dozen. A count is exact once its events have ceased.
 
-    An `ask` has its count visited out of turn: latency 2 cycles, 3 or 4 where that one is being
-    visited just then, up to `count` more behind a `clear`.
+    A visit takes a cycle each to choose the event, to pick its states up, to make a number of them
+    and to add that. An `ask` has its count visited out of turn: latency 4 cycles, up to 8 where
+    that one is being visited just then, up to `count` more behind a `clear`.
 
     Args:
         count: How many events; 4 to 100.
@@ -99,44 +100,59 @@ class CounterBank(wiring.Component):
         numbers = Array(states.index(k) if k else 0 for k in range(1 << self.bits))
 
         turn = Signal(range(self.count))
-        visited = Signal.like(turn)
-        added = Signal.like(turn)  # the visit before: its count is read now, and then written
-        amount = Signal(self.bits)
         left = Signal(range(self.count + 1))  # turns to come at which memory's count is an old one
-        anew = Signal()
-        served = Signal()  # the ask has had its visit
-        total = Mux(anew, 0, read.data) + amount
-        # A count is not read while it is being written; nor twice in old counts' time.
-        waiting = self.ask & ~served & ~self.valid
-        serving = waiting & (left == 0) & (self.index != added) & (self.index != turn)
+        visit = data.StructLayout(
+            {
+                "event": range(self.count),
+                "anew": 1,  # its count begins with this visit
+                "asked": 1,
+            }
+        )
+        visited, picked, added = (Signal(visit, name=n) for n in ("visited", "picked", "added"))
+        state, last_event, amount = Signal(self.bits), Signal(), Signal(self.bits)
+        base = Signal(COUNTER_BITS)
+        total = base + amount
+        turn_after = Signal.like(turn, init=1)
+        # A count is not read before it is written, nor while all are old: between two visits of one
+        # lie two of others, be they turns.
+        waiting = self.ask & ~(visited.asked | picked.asked | added.asked | self.valid)
+        near = (visited.event, picked.event, turn, turn_after)
+        free = ~Cat(self.index == event for event in near).any()
+        serving = waiting & free & (left == 0) & ~self.clear
         m.d.comb += [
-            visited.eq(Mux(serving, self.index, turn)),
-            read.addr.eq(visited),
+            read.addr.eq(visited.event),
             read.en.eq(1),
-            write.addr.eq(added),
+            write.addr.eq(added.event),
             write.data.eq(total),
             write.en.eq(1),
         ]
         m.d.sync += [
-            added.eq(visited),
-            amount.eq(numbers[Array(gathered)[visited]] + Array(self.events)[visited]),
-            anew.eq(left != 0),
-            served.eq(serving),
+            visited.event.eq(Mux(serving, self.index, turn)),
+            visited.anew.eq((left != 0) | self.clear),
+            visited.asked.eq(serving),
+            picked.eq(visited),
+            state.eq(Array(gathered)[visited.event]),
+            last_event.eq(Array(self.events)[visited.event]),
+            base.eq(Mux(picked.anew, 0, read.data)),
+            added.eq(picked),
+            amount.eq(numbers[state] + last_event),
             self.value.eq(total),
-            self.valid.eq(served),
+            self.valid.eq(added.asked),
         ]
         with m.If(~serving):
             m.d.sync += [
-                turn.eq(Mux(turn == self.count - 1, 0, turn + 1)),
-                left.eq(Mux(left != 0, left - 1, 0)),
+                turn.eq(turn_after),
+                turn_after.eq(Mux(turn_after == self.count - 1, 0, turn_after + 1)),
             ]
+            with m.If(left != 0):
+                m.d.sync += left.eq(left - 1)
         for k, counted in enumerate(gathered):
-            with m.If((visited == k) | self.clear):
+            with m.If((visited.event == k) | self.clear):
                 m.d.sync += counted.eq(first)
             with m.Elif(self.events[k]):
                 m.d.sync += counted.eq(Cat(counted[top] ^ counted[top - 1], counted[:top]))
         with m.If(self.clear):
-            m.d.sync += left.eq(self.count)
+            m.d.sync += left.eq(self.count - 1)  # the first of them is being chosen
         return m
 
 
@@ -191,10 +207,10 @@ class Counters(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.bank = bank = CounterBank(len(NAMES))
+        # Counted a cycle later: they come from all over the engine.
+        m.d.sync += [bank.clear.eq(self.clear), bank.events.eq(self.events)]
         m.d.comb += [
             self.events.eq(Cat(self._events())),
-            bank.clear.eq(self.clear),
-            bank.events.eq(self.events),
             bank.ask.eq(self.ask),
             bank.index.eq(self.index),
             self.count_valid.eq(bank.valid),

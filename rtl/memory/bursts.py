@@ -10,6 +10,7 @@ from amaranth.utils import exact_log2
 from ..axi import INCR
 from ..config import EngineConfig
 from ..layouts import REQUEST_BITS
+from ..queue import Queue
 
 PAGE_BYTES = 4096
 """No burst crosses a multiple of this (Arm IHI 0022, section A3.4.1)."""
@@ -82,18 +83,18 @@ class Splitter(wiring.Component):
             last_block = (block == blocks - 1) if blocks > 1 else Const(1)
             return Mux(last_block, most - low, most)
 
+        # In the place of a register: what takes the bursts is not asked in the cycle.
+        m.submodules.bursts = bursts = Queue(self.o.payload.shape(), depth=2)
+        wiring.connect(m, bursts.o, wiring.flipped(self.o))
         last = left <= limit
-        free = ~self.o.valid | self.o.ready
+        free = bursts.i.ready
         m.d.comb += [
             self.i.ready.eq(~busy | (free & last)),
             self.busy.eq(busy | self.o.valid),
+            bursts.i.valid.eq(busy),
+            bursts.i.payload.place.eq(place),
+            bursts.i.payload.beats.eq(Mux(last, left, limit)),
         ]
-        with m.If(free):
-            m.d.sync += [
-                self.o.valid.eq(busy),
-                self.o.payload.place.eq(place),
-                self.o.payload.beats.eq(Mux(last, left, limit)),
-            ]
         # Not told apart by `i.ready`, which comes late: it would be the longest path.
         with m.If(~busy | last):
             start = self.i.payload.address[size:]

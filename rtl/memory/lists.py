@@ -43,7 +43,7 @@ class ListReader(wiring.Component):
     Requests are `ceil(count * size / bus_bytes)` beats in all, in runs of at most `burst_beats`
     that are one burst each, so that other clients of the port get their turns between.
     One element a cycle; the first leaves in the cycle its beat is there. A request is made every
-    cycle from the cycle after the start, whether or not data return.
+    cycle from the second cycle after the start, whether or not data return.
 
     Members:
         start: Stream of lists, taken when the last one is done.
@@ -74,13 +74,16 @@ class ListReader(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         lanes = self.config.lanes
-        start = self.start.payload
-        beats = Mux(start.wide, _beats(start.count, lanes // 2), _beats(start.count, lanes))
+        start, begun = self.start.payload, Signal.like(self.start.payload)
+        beginning = Signal()  # its beats are not asked for yet
+        beats = Mux(begun.wide, _beats(begun.count, lanes // 2), _beats(begun.count, lanes))
         m.submodules.requests = requests = Splitter(self.config, beats_bits=len(beats))
+        m.d.sync += beginning.eq(0)
         m.d.comb += [
             self.start.ready.eq(~self.busy),
-            requests.i.valid.eq(self.start.valid & self.start.ready & (beats != 0)),
-            requests.i.payload.address.eq(start.address),
+            # The splitter is free: the last list's elements have all come.
+            requests.i.valid.eq(beginning),
+            requests.i.payload.address.eq(begun.address),
             requests.i.payload.beats.eq(beats),
             self.request.valid.eq(requests.o.valid),
             self.request.payload.address.eq(
@@ -90,26 +93,36 @@ class ListReader(wiring.Component):
             requests.o.ready.eq(self.request.ready),
         ]
 
-        wide = Signal()
         left = Signal.like(start.count)  # elements that have not left
+        last = Signal()  # that is one
         lane = Signal(range(lanes))  # of the next one
         words = [self.data.payload.word_select(k, 32) for k in range(lanes)]
         low = Array(words)[lane]
         high = Array(words[1::2])[lane >> 1]
+        wide = begun.wide
         step = Mux(wide, 2, 1)
-        last = left == 1
         whole = lane >= lanes - step  # nothing is left in the beat
         leaving = self.o.valid & self.o.ready
         m.d.comb += [
-            self.busy.eq(left != 0),
             self.o.valid.eq(self.busy & self.data.valid),
             self.o.payload.eq(Cat(low, Mux(wide, high, low[-1].replicate(32)))),
             self.data.ready.eq(leaving & (last | whole)),
         ]
         with m.If(leaving):
-            m.d.sync += [left.eq(left - 1), lane.eq(Mux(last, 0, lane + step))]
+            m.d.sync += [
+                left.eq(left - 1),
+                last.eq(left == 2),
+                lane.eq(Mux(last, 0, lane + step)),
+                self.busy.eq(~last),
+            ]
         with m.If(self.start.valid & self.start.ready):
-            m.d.sync += [left.eq(start.count), wide.eq(start.wide)]
+            m.d.sync += [
+                begun.eq(start),
+                beginning.eq(start.count != 0),
+                left.eq(start.count),
+                last.eq(start.count == 1),
+                self.busy.eq(start.count != 0),
+            ]
         return m
 
 

@@ -13,7 +13,7 @@ from ..axi import AXI4ReadSignature, numbered
 from ..config import EngineConfig
 from ..layouts import RequestLayout
 from ..queue import Queue
-from .bursts import PAGE_BYTES, byte_address, drive_constants
+from .bursts import PAGE_BYTES, BurstLayout, byte_address, drive_constants
 from .issuer import BurstIssuer, Client, FirstError, check_clients, error_members
 from .stripes import ReadStripes, port_of
 
@@ -158,13 +158,15 @@ class ReadPort(wiring.Component):
         return stripes.bus, issuer.idle | (self.halt & stripes.idle)
 
     def _issue(self, m: Module, issuer: BurstIssuer, axi) -> None:
-        """A register between the issuer and channel AR."""
-        burst = issuer.o.payload.burst
+        """A queue between the issuer and channel AR: nobody waits for ARREADY in the cycle."""
         drive_constants(m, self.config, axi)
-        m.d.comb += issuer.o.ready.eq(~axi.arvalid | axi.arready)
-        with m.If(issuer.o.ready):
-            m.d.sync += [
-                axi.arvalid.eq(issuer.o.valid),
-                axi.araddr.eq(byte_address(self.config, burst.place)),
-                axi.arlen.eq(burst.beats - 1),
-            ]
+        m.submodules.bursts = bursts = Queue(BurstLayout(self.config), depth=2)
+        m.d.comb += [
+            issuer.o.ready.eq(bursts.i.ready),
+            bursts.i.valid.eq(issuer.o.valid),
+            bursts.i.payload.eq(issuer.o.payload.burst),
+            axi.arvalid.eq(bursts.o.valid),
+            axi.araddr.eq(byte_address(self.config, bursts.o.payload.place)),
+            axi.arlen.eq(bursts.o.payload.beats - 1),
+            bursts.o.ready.eq(axi.arready),
+        ]

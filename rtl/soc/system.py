@@ -160,7 +160,6 @@ class System(wiring.Component):
         m = Module()
         config = self.config
         reset = self.memory_reset
-        window_bits = (config.memory_bytes - 1).bit_length()
 
         m.submodules.link = link = HostLink(
             clock_hz=config.clock_hz, baud=config.baud, timeout=config.link_timeout
@@ -208,7 +207,9 @@ class System(wiring.Component):
         self._lights(m, engine, test)
         return m
 
-    def _control(self, m: Module, registers: RegisterFile, engine: Engine, test: MemoryTest) -> None:
+    def _control(
+        self, m: Module, registers: RegisterFile, engine: Engine, test: MemoryTest
+    ) -> None:
         """Resets and tests, and what the registers show."""
         config = self.config
         wait = Signal(range(RESET_DELAY + RESET_CYCLES + 1))

@@ -118,6 +118,7 @@ class BatchSorter(wiring.Component):
         connect(m, writer.data, flipped(self.write_data))
         m.d.comb += [
             reader.asked.eq(tree.asked),
+            reader.following.eq(tree.following),
             reader.step.eq(tree.step),
             tree.ready.eq(reader.ready),
             tree.item.eq(reader.item),

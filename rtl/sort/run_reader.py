@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """RunReader: the ways of a merge, each a run in memory that is read ahead."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.data import View
 from amaranth.lib.memory import Memory
@@ -44,6 +44,7 @@ class RunReader(wiring.Component):
         ways: A run for each way, in order: none of its pairs, or whole chunks of them.
         request, data: To a read port's client.
         asked: The way of which a pair is wanted, if `valid`; steady until `step`.
+        following: What will be asked after a step.
         ready: It can be had: the way has a pair, or has come to its end; or none is wanted.
         step: It will be given. Not without `ready`.
         item: What was asked for two steps before.
@@ -53,6 +54,7 @@ class RunReader(wiring.Component):
     request: stream.Interface
     data: stream.Interface
     asked: View
+    following: View
     ready: Signal
     step: Signal
     item: View
@@ -65,6 +67,7 @@ class RunReader(wiring.Component):
                 "request": Out(stream.Signature(RequestLayout(config))),
                 "data": In(stream.Signature(config.bus_bits)),
                 "asked": In(PlaceLayout(config.merge_ways)),
+                "following": In(PlaceLayout(config.merge_ways)),
                 "ready": Out(1),
                 "step": In(1),
                 "item": Out(MergeItemLayout(config)),
@@ -178,34 +181,61 @@ class RunReader(wiring.Component):
             m.d.sync += group.eq(Mux(last, 0, group + 1))
 
     def _give(self, m: Module, buffer, to_unpack, setting, way, told, returning, returned) -> None:
-        """A way's next pair: looked for in the step, read in the next one."""
+        """A way's next pair: looked for in the step before, read in the step and the next one."""
         config = self.config
         # Pairs to give of each way. That there are none is kept besides, since it is needed soon.
         count = data.StructLayout({"pairs": config.lookup_bits, "none": 1})
         m.submodules.to_give = to_give = Memory(shape=count, depth=config.merge_ways, init=[])
-        read, write = to_give.read_port(domain="comb"), to_give.write_port()
-        unpacked, load = to_unpack.read_port(domain="comb"), buffer.read_port(domain="sync")
-        asked, left, none = self.asked.child, read.data.pairs, read.data.none
-        there = left[: len(unpacked.data)] != unpacked.data
-        giving = self.step & self.asked.valid & ~none
-        chunk_given = left[: exact_log2(config.packing.chunk_pairs)] == 1
+        write, load = to_give.write_port(), buffer.read_port(domain="sync")
+        asked, following = self.asked.child, self.following.child
+
+        # What is known of the way that is asked; older by a cycle than what is unpacked, so that
+        # it may seem to have less than it has. Both ways that may follow are looked up, because
+        # which one it is comes late.
+        unpacked = Signal(exact_log2(config.way_pairs) + 1)
+        known = Signal(count)
+        known_told = Signal()
+        giving = self.step & self.asked.valid & ~known.none
+        given = Signal(count)
+        m.d.comb += [given.pairs.eq(known.pairs - 1), given.none.eq(known.pairs == 1)]
+
+        def looked_up(address) -> list:
+            to_give_read = to_give.read_port(domain="comb")
+            to_unpack_read = to_unpack.read_port(domain="comb")
+            m.d.comb += [to_give_read.addr.eq(address), to_unpack_read.addr.eq(address)]
+            kept = Mux(giving & (address == asked), given, to_give_read.data)
+            return [known.eq(kept), unpacked.eq(to_unpack_read.data)]
+
+        first, second = (looked_up(Cat(Const(low, 1), following[1:])) for low in range(2))
+        same = looked_up(asked)
+        with m.If(~self.step):
+            m.d.sync += same
+        with m.Elif(following[0]):
+            m.d.sync += second
+        with m.Else():
+            m.d.sync += first
+
+        there = known.pairs[: len(unpacked)] != unpacked
+        chunk_given = known.pairs[: exact_log2(config.packing.chunk_pairs)] == 1
         m.d.comb += [
-            read.addr.eq(asked),
-            unpacked.addr.eq(asked),
-            self.ready.eq(~self.asked.valid | (told & (none | there))),
-            load.addr.eq(Cat(left[: exact_log2(config.way_pairs)], asked)),
+            self.ready.eq(~self.asked.valid | (known_told & (known.none | there))),
+            load.addr.eq(Cat(known.pairs[: exact_log2(config.way_pairs)], asked)),
             load.en.eq(self.step),
             write.en.eq(setting | giving),
             write.addr.eq(Mux(setting, way, asked)),
-            write.data.pairs.eq(Mux(setting, self.ways.payload.pairs, left - 1)),
-            write.data.none.eq(Mux(setting, self.ways.payload.pairs == 0, left == 1)),
+            write.data.pairs.eq(Mux(setting, self.ways.payload.pairs, given.pairs)),
+            write.data.none.eq(Mux(setting, self.ways.payload.pairs == 0, given.none)),
         ]
-        m.d.sync += [returning.eq(giving & chunk_given), returned.eq(asked)]
+        m.d.sync += [
+            known_told.eq(told),
+            returning.eq(giving & chunk_given),
+            returned.eq(asked),
+        ]
 
         empty = Signal()  # what is read from the buffer means nothing
         with m.If(self.step):
             m.d.sync += [
-                empty.eq(none),
+                empty.eq(known.none),
                 self.item.empty.eq(empty),
                 self.item.filled.eq(1),
                 self.item.row.eq(load.data.row),

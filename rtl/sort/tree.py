@@ -172,6 +172,7 @@ class MergeTree(wiring.Component):
         room: There is room for one winner, and for the one of the step before.
         step: Of the ways, too: what is asked for counts in this cycle.
         asked: The way of which the next item is wanted, steady until the step.
+        following: The way that will be asked after this step; its lowest bit comes late.
         ready: That item can be had.
         item: The item that was asked for two steps before.
         winner, valid: A pair leaves in this cycle.
@@ -181,6 +182,7 @@ class MergeTree(wiring.Component):
     room: Signal
     step: Signal
     asked: data.View
+    following: data.View
     ready: Signal
     item: data.View
     winner: data.View
@@ -198,6 +200,7 @@ class MergeTree(wiring.Component):
                 "room": In(1),
                 "step": Out(1),
                 "asked": Out(PlaceLayout(ways)),
+                "following": Out(PlaceLayout(ways)),
                 "ready": In(1),
                 "item": In(MergeItemLayout(config)),
                 "winner": Out(MergeItemLayout(config)),
@@ -248,6 +251,7 @@ class MergeTree(wiring.Component):
             m.d.sync += [one.valid.eq(0) for one in places]
         m.d.comb += [
             self.asked.eq(places[0]),
+            self.following.eq(bottom.ask),
             bottom.refilled.eq(places[-1]),
             bottom.item.eq(self.item),
         ]

@@ -49,13 +49,19 @@ class Asker:
         self.given: list[list[dict]] = [[] for _ in range(self._ways)]
         self.times: list[list[int]] = [[] for _ in range(self._ways)]
         self._coming: deque[int | None] = deque([None] * 2)
+        self._following, self._place = None, 0
         self._ask()
 
     def _ask(self) -> None:
-        self._way, rng = self.order(), self._bench.rng
-        way = rng.randrange(self._ways) if self._way is None else self._way
-        asked = {"valid": int(self._way is not None), "child": way, "place": rng.randrange(4)}
-        self._bench.dut.asked.value = self._asked.encode(asked)
+        """What would follow is asked, and something else will follow."""
+        dut, rng = self._bench.dut, self._bench.rng
+        self._way, dut.asked.value = self._following, self._place
+        self._following = self.order()
+        way = rng.randrange(self._ways) if self._following is None else self._following
+        valid = int(self._following is not None)
+        place = {"valid": valid, "child": way, "place": rng.randrange(4)}
+        self._place = self._asked.encode(place)
+        dut.following.value = self._place
 
     async def _step(self) -> None:
         """`step` follows `ready` within the cycle."""
