@@ -21,7 +21,7 @@ class SgdUpdate(wiring.Component):
     difference. Two pipelines in a row, each moving as a whole: the products wait for the rows,
     so that a row may come later than its gradient without a buffer between.
 
-    Latency: `Multiplier.LATENCY + Adder.LATENCY` cycles. Rate: a word a cycle.
+    Latency: `Multiplier.LATENCY + Adder.LATENCY + 1` cycles. Rate: a word a cycle.
     Resources: `lanes` multipliers and adders.
 
     Members:

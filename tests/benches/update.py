@@ -89,4 +89,4 @@ async def updates_a_word_a_cycle_after_its_latency(dut):
     await frame.update(100, words=2, lr=0.5)
     taken, given = frame.gradients.times, frame.updated.times
     assert taken == list(range(taken[0], taken[0] + 200))
-    assert given == [time + Multiplier.LATENCY + Adder.LATENCY for time in taken]
+    assert given == [time + Multiplier.LATENCY + Adder.LATENCY + 1 for time in taken]
