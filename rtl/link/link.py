@@ -23,8 +23,8 @@ class HostLink(wiring.Component):
     """Every whole request on `rx` is carried out on the bus and answered on `tx`, in order.
 
     Serves LiteX's UART-bone and a checked transfer of blocks beside it; see `frames` for both,
-    and for how the two get in step again. `silence` is the line's, not the clock's affair: no
-    byte comes and the wire is high.
+    and for how the two get in step again. The line is silent while `rx` is high and no byte is
+    under way in either direction.
 
     Latency: from the stop bit's middle to the first access about 10 cycles. Throughput: the
     line's, in both directions, while an access takes less than 40 bits on average; an answer to
@@ -102,7 +102,7 @@ class HostLink(wiring.Component):
             requests.silent.eq(silences != 0),
             requests.long_silent.eq(silences == self.words_silences),
         ]
-        with m.If(receiver.busy):
+        with m.If(receiver.busy | ~transmitter.i.ready):
             m.d.sync += [cycles.eq(0), silences.eq(0)]
         with m.Elif(cycles == self.silence - 1):
             m.d.sync += cycles.eq(0)

@@ -281,11 +281,12 @@ class Requests(wiring.Component):
             m.next = "send"
 
         with m.State("end the answer"):
-            status = Mux(self.damaged, DAMAGED, Mux(self.failed, BUS_ERROR, OK))
+            status = Signal(8)
+            m.d.comb += status.eq(Mux(self.damaged, DAMAGED, Mux(self.failed, BUS_ERROR, OK)))
             m.d.sync += [
                 self.part.eq(Part.TAIL),
                 self.count.eq(1),
-                self.word.eq(Cat(Cat(status, 0)[:8], self.place[8:16], self.place[:8])),
+                self.word.eq(Cat(status, self.place[8:16], self.place[:8])),
             ]
             m.next = "send"
 

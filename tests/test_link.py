@@ -1,0 +1,54 @@
+# SPDX-FileCopyrightText: castbag contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The host link at its wires, at the fastest rate and at 3 Mbaud of 100 MHz."""
+
+from fractions import Fraction
+
+import pytest
+
+from castbag.rtl.link.link import HostLink
+from castbag.rtl.link.uart import BITS, TOLERANCE, phase_step
+from castbag.sim.bench import simulate
+from castbag.sim.model import SIMULATORS
+
+RATES = {"least": Fraction(4), "3M_of_100M": Fraction(100, 3)}
+
+
+@pytest.mark.parametrize("simulator", SIMULATORS)
+@pytest.mark.parametrize("rate", RATES)
+def test_link(rate, simulator, tmp_path):
+    bit = RATES[rate]
+    slow = simulator == "icarus" and rate != "least"
+    silence = int(40 * bit)
+    simulate(
+        HostLink(cycles_a_bit=bit, silence=silence, words_silences=3, depth=256),
+        "tests.benches.link",
+        simulator=simulator,
+        folder=tmp_path,
+        testcase="a_peer_off_in_its_clock" if slow else None,
+        bit=float(bit),
+        silence=silence,
+        words_silences=3,
+    )
+
+
+@pytest.mark.parametrize("baudrate", [9600, 115200, 921_600, 1_000_000, 3_000_000, 12_000_000])
+@pytest.mark.parametrize("clock", [50_000_000, 100_000_000, 108_333_333])
+def test_a_byte_is_as_long_as_it_should_be(baudrate, clock):
+    cycles = Fraction(clock, baudrate)
+    width, step = phase_step(cycles)
+    assert abs(BITS * (Fraction(1 << width, step) - cycles)) <= TOLERANCE * cycles
+    assert width <= 26
+
+
+@pytest.mark.parametrize("cycles", [0, Fraction(39, 10), 65537])
+def test_a_bit_has_some_cycles(cycles):
+    with pytest.raises(ValueError, match=f"cycles_a_bit = {cycles}: must be from 4 to 65536"):
+        HostLink(cycles_a_bit=cycles, silence=10**9)
+
+
+def test_a_silence_is_longer_than_some_bytes():
+    with pytest.raises(ValueError, match="silence = 119: must be at least three bytes' time"):
+        HostLink(cycles_a_bit=4, silence=119)
+    with pytest.raises(ValueError, match="words_silences = 0: must be at least 1"):
+        HostLink(cycles_a_bit=4, silence=120, words_silences=0)
