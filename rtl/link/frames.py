@@ -44,8 +44,8 @@ answers are under way: the device holds some hundred bytes of requests meanwhile
 has come of a write whose words are damaged may have been written, in the block's own place only;
 the answer says DAMAGED. After either, and after a byte that is no command, the device takes every
 byte for rubbish until the line was silent for SILENCE, in both directions: so words of a block
-are never taken for commands. A block that stops coming is dropped, unanswered, after the same silence, a request for
-words after WORDS_SILENCES of them.
+are never taken for commands. A block that stops coming is dropped, unanswered, after the same
+silence, a request for words after WORDS_SILENCES of them.
 
 **Words between blocks.** Requests for words have no check, so they are rubbish to a device that
 has accepted a block until the line was silent for WORDS_SILENCES silences after a whole frame: a
