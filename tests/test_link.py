@@ -13,29 +13,43 @@ from castbag.sim.model import SIMULATORS
 
 RATES = {"least": Fraction(4), "3M_of_100M": Fraction(100, 3)}
 
-CASES = {
-    ("least", "verilator"): None,
-    ("least", "icarus"): "(words_as.*|a_block_ends.*|answers_leave.*|damaged_words.*|a_byte_w.*)",
-    ("3M_of_100M", "verilator"): "(words_as.*|answers_leave.*|a_peer.*)",
-    ("3M_of_100M", "icarus"): "a_peer.*=0.98",
-}
-"""Tests that are run at a rate: all of them where they are quick."""
+
+def run(rate: str, bench: str, **arguments) -> None:
+    bit = RATES[rate]
+    silence = int(40 * bit)
+    simulate(
+        HostLink(cycles_a_bit=bit, silence=silence, words_silences=3, depth=256),
+        f"tests.benches.{bench}",
+        bit=float(bit),
+        silence=silence,
+        words_silences=3,
+        **arguments,
+    )
 
 
 @pytest.mark.parametrize("simulator", SIMULATORS)
 @pytest.mark.parametrize("rate", RATES)
 def test_link(rate, simulator, tmp_path):
-    bit = RATES[rate]
-    silence = int(40 * bit)
-    simulate(
-        HostLink(cycles_a_bit=bit, silence=silence, words_silences=3, depth=256),
-        "tests.benches.link",
+    quick = (rate, simulator) != ("3M_of_100M", "icarus")
+    run(
+        rate,
+        "link",
         simulator=simulator,
         folder=tmp_path,
-        testcase=CASES[rate, simulator],
-        bit=float(bit),
-        silence=silence,
-        words_silences=3,
+        testcase=None if quick else "words_as_uart_bone_has_them",
+        slow=rate != "least",
+        short=simulator == "icarus",
+    )
+
+
+@pytest.mark.parametrize("simulator", SIMULATORS)
+def test_link_on_a_bad_line(simulator, tmp_path):
+    run(
+        "least",
+        "link_damage",
+        simulator=simulator,
+        folder=tmp_path,
+        testcase=None if simulator == "verilator" else "a_byte_without_stop_bit_and_a_break",
     )
 
 

@@ -13,7 +13,7 @@ from ..axi import AXI4LiteSignature
 from ..queue import Queue
 from .frames import SILENCE, WORDS_SILENCES
 from .requests import Requests
-from .uart import BITS, Receiver, Transmitter
+from .uart import BITS, Receiver, Transmitter, phase_step
 
 ANSWER_DEPTH = 32
 """Bytes of answers that are read ahead, so that the wire never waits for the bus."""
@@ -55,6 +55,7 @@ class HostLink(wiring.Component):
         words_silences: int = WORDS_SILENCES,
         depth: int = 1024,
     ):
+        phase_step(cycles_a_bit)  # refuses what it cannot make
         if silence < 3 * BITS * cycles_a_bit:
             raise ValueError(f"silence = {silence}: must be at least three bytes' time")
         if words_silences < 1:
