@@ -133,6 +133,7 @@ class FakePort:
         self.timeout = 0.0
         self.time = 0.0
         self.written = bytearray()
+        self.answered = bytearray()  # by the device, whatever befell it then
         self.gone = False
         self._byte_time = 10 / baudrate
         self._latency = latency
@@ -166,7 +167,9 @@ class FakePort:
                 continue
             self.device.pause(end - self._byte_time - min(self._last, end))
             self._last = max(self._last, end)
-            for back, answered in self._over(1, self.device.byte(byte), end):
+            answer = self.device.byte(byte)
+            self.answered += answer
+            for back, answered in self._over(1, answer, end):
                 self._last = max(self._last, back)
                 self._coming.append((back + self._latency, answered))
         return len(content)

@@ -2,14 +2,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The host link at its wires, at the fastest rate and at 3 Mbaud of 100 MHz."""
 
+import random
 from fractions import Fraction
 
 import pytest
 
+from castbag.boards.link import BusError, Link
+from castbag.rtl.link.frames import SILENCE
 from castbag.rtl.link.link import HostLink
 from castbag.rtl.link.uart import BITS, TOLERANCE, phase_step
 from castbag.sim.bench import simulate
 from castbag.sim.model import SIMULATORS
+from tests.benches.link import BAD
+from tests.fake_port import Device, FakePort
 
 RATES = {"least": Fraction(4), "3M_of_100M": Fraction(100, 3)}
 
@@ -50,6 +55,32 @@ def test_link_on_a_bad_line(simulator, tmp_path):
         simulator=simulator,
         folder=tmp_path,
         testcase=None if simulator == "verilator" else "a_byte_without_stop_bit_and_a_break",
+    )
+
+
+@pytest.mark.parametrize("simulator", SIMULATORS)
+def test_the_rtl_answers_the_host_as_its_twin_does(simulator, tmp_path):
+    device = Device(silence=SILENCE, words_silences=4, bad=BAD)
+    port = FakePort(device, baudrate=3_000_000)
+    link = Link(port, block=8, window=3, now=port.now)
+    data = random.Random(1).randbytes(92)
+    link.write_words(0x40, [0xDEADBEEF, 7])
+    assert link.read_words(0x44, 1) == [7]
+    link.write(0x1000, data)
+    assert link.read(0x1004, 84) == data[4:88]
+    with pytest.raises(BusError):
+        link.write(BAD.start - 8, data[:16])
+    with pytest.raises(BusError):
+        link.read(BAD.start - 4, 8)
+    assert link.read_word(0x40) == 0xDEADBEEF
+    run(
+        "least",
+        "link",
+        simulator=simulator,
+        folder=tmp_path,
+        testcase="does_as_the_host_expects",
+        sent=port.written.hex(),
+        answered=port.answered.hex(),
     )
 
 

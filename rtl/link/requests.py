@@ -37,8 +37,9 @@ class Requests(wiring.Component):
     """Every request is carried out and answered as `frames` says, in order, one at a time.
 
     One access of a whole word is on the bus at a time; the answer's bytes follow its data at one
-    a cycle. From a request's last byte to its first access are 2 cycles (4 for a block); a byte
-    is taken each cycle except during an access and 2 more a word.
+    a cycle. From the last byte that an access needs to the access: a write 1 cycle, a read of
+    words 2, a block's first read 6. A byte is taken each cycle except during accesses and answers,
+    and for 1 more cycle a word.
 
     An access that is not answered stops everything: the bus must answer, an error at least.
 

@@ -314,3 +314,11 @@ async def a_peer_off_in_its_clock(dut, peer):
     bench.wire.send(write_block(7, 0x20, data) + write_block(8, 0x30, data))
     bench.wire.send(read_block(9, 0x28, 6))
     await bench.expect(written(7, 0x30) + written(8, 0x40) + answer(9, data[8:] + data, 0x40))
+
+
+@cocotb.test(skip="sent" not in parameters())
+async def does_as_the_host_expects(dut):
+    bench = LinkBench(dut)
+    await bench.reset()
+    bench.wire.send(bytes.fromhex(parameters()["sent"]))
+    await bench.expect(bytes.fromhex(parameters()["answered"]))
