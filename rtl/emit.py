@@ -26,14 +26,10 @@ LINT = (
 default stands before them, names of parts that nothing reads. None of it is a fault."""
 
 
-@lru_cache
-def emit_engine(config: EngineConfig, *, trace: bool = False) -> str:
-    """Verilog of the engine as module `castbag`, its ports named as AXI names them.
+def engine_top(config: EngineConfig, *, trace: bool) -> tuple[Module, list[Signal]]:
+    """The engine in a top whose ports are named as `emit_engine` says, and these ports.
 
-    `clk`, `rst`; `m_axi_*` to memory, and where there are several read ports `m_axi1_*`,
-    `m_axi2_*`, ..., which only read; `s_axil_*` for registers; `interrupt`. With `trace`, for
-    benches, also `trace_valid`, `trace_target`, `trace_data`, `trace_end`: the words of coalesced
-    gradients as they leave the reduction; `trace_active`, `trace_events`: see `Engine`.
+    Amaranth adds `clk` and `rst`.
     """
     top = Module()
     top.submodules.engine = engine = Engine(config)
@@ -59,6 +55,19 @@ def emit_engine(config: EngineConfig, *, trace: bool = False) -> str:
         port("trace_events", engine.events, output=True)
         for name in ("target", "data", "end"):
             port(f"trace_{name}", Value.cast(engine.trace[name]), output=True)
+    return top, ports
+
+
+@lru_cache
+def emit_engine(config: EngineConfig, *, trace: bool = False) -> str:
+    """Verilog of the engine as module `castbag`, its ports named as AXI names them.
+
+    `clk`, `rst`; `m_axi_*` to memory, and where there are several read ports `m_axi1_*`,
+    `m_axi2_*`, ..., which only read; `s_axil_*` for registers; `interrupt`. With `trace`, for
+    benches, also `trace_valid`, `trace_target`, `trace_data`, `trace_end`: the words of coalesced
+    gradients as they leave the reduction; `trace_active`, `trace_events`: see `Engine`.
+    """
+    top, ports = engine_top(config, trace=trace)
     text = to_verilog(top, name="castbag", ports=ports)
     rules = "".join(f"/* verilator lint_off {rule} */\n" for rule in LINT)
     return f"/* verilator lint_save */\n{rules}{text}/* verilator lint_restore */\n"

@@ -111,6 +111,7 @@ class Model:
         constants: (name, value) of the top's Verilog parameters, where not their defaults.
         fast: Optimise fully and let the Verilog make its own clock: for long runs.
         waves: Build with FST tracing.
+        brief: Build in little time, not for speed: for huge models that run shortly.
     """
 
     top: str
@@ -120,6 +121,7 @@ class Model:
     constants: tuple[tuple[str, int], ...] = ()
     fast: bool = False
     waves: bool = False
+    brief: bool = False
 
     def __post_init__(self):
         if self.simulator not in SIMULATORS:
@@ -129,7 +131,7 @@ class Model:
     def key(self) -> str:
         """Content hash: same key, same model."""
         version = (simulator_version(self.simulator), importlib.metadata.version("cocotb"))
-        build = (self.ports, self.constants, self.fast, self.waves)
+        build = (self.ports, self.constants, self.fast, self.waves, self.brief)
         what = (self.top, self.sources, build, version, _recipe())
         return hashlib.sha256(repr(what).encode()).hexdigest()[:20]
 
@@ -174,8 +176,8 @@ class Model:
         (folder / "public.vlt").write_text("\n".join(["`verilator_config", *public, ""]))
         libs = cocotb.libs_dir
         # Whoever looks at waves waits for the file, not for the optimiser.
-        hurry = self.fast and not self.waves
-        flags = "-O3 -march=native" if hurry else "-O1"
+        hurry = self.fast and not self.waves and not self.brief
+        flags = "-O3 -march=native" if hurry else "-O0" if self.brief else "-O1"
         command = [root / "bin" / "verilator", "-cc", "--exe", "-Mdir", ".", "--vpi"]
         command += ["--top-module", self.top, "--prefix", "Vtop", "-o", self.top]
         command += ["-Wno-fatal", "-Wno-WIDTH", "-Wno-UNOPTFLAT", "--timescale", "1ns/1ps"]
@@ -185,6 +187,7 @@ class Model:
         command += [f"-G{name}={value}" for name, value in self.constants]
         command += ["--timing", "-O3"] if self.fast else ["--no-timing"]
         command += ["--trace-fst"] if self.waves else []
+        command += ["-fno-dfg"] if self.brief else []
         command += [cocotb.share_dir / "lib" / "verilator" / "verilator.cpp", "public.vlt"]
         command += [
             name for name, _ in self.sources if name.endswith(".v")
@@ -196,7 +199,7 @@ class Model:
             "MAKEFLAGS": "CFG_CXXFLAGS_PCH_I=-include",
         }
         self._call(command, folder, environment)
-        optimise = ["OPT_FAST=-O3", "OPT_SLOW=-O1"] if hurry else ["OPT_FAST=-O1"]
+        optimise = ["OPT_FAST=-O3", "OPT_SLOW=-O1"] if hurry else [f"OPT_FAST={flags}"]
         # The wheel's makefile would look for a `python`, and many machines have just `python3`.
         programs = [f"PYTHON3={sys.executable}", "PERL=perl"]
         make = ["make", "-j2", "-f", "Vtop.mk", f"VM_TRACE={int(self.waves)}", *optimise, *programs]
@@ -210,7 +213,8 @@ class Model:
 
     def _share_runtime(self, folder: Path, *, lend: bool) -> None:
         """Verilator's own objects are the same in every model: compile them once, then copy."""
-        flavour = hashlib.sha256(repr((self.fast, self.waves, _verilator(), _recipe())).encode())
+        what = (self.fast, self.waves, self.brief, _verilator(), _recipe())
+        flavour = hashlib.sha256(repr(what).encode())
         shared = cache_root() / f"runtime-{flavour.hexdigest()[:12]}"
         if lend and not shared.exists():
             with tempfile.TemporaryDirectory(dir=cache_root()) as new:
