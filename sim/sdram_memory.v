@@ -5,7 +5,8 @@
 //
 // Module `sdram` is the controller with plain pads, written by castbag.sim.sdram; the parameters are
 // the chip's. Once `rst` has brought the chip up it is the controller's no more, unless `again` is
-// 1: whoever resets all else between two runs finds a memory that is ready.
+// 1: whoever resets all else between two runs finds a memory that is ready. Meanwhile nothing is
+// taken.
 module sdram_memory #(
     parameter ROW_BITS = 13,
     parameter COLUMN_BITS = 9,
@@ -98,14 +99,14 @@ module sdram_memory #(
       .read__arid(s_axi_arid), .read__araddr(s_axi_araddr), .read__arlen(s_axi_arlen),
       .read__arsize(s_axi_arsize), .read__arburst(s_axi_arburst), .read__arlock(s_axi_arlock),
       .read__arcache(s_axi_arcache), .read__arprot(s_axi_arprot), .read__arqos(s_axi_arqos),
-      .read__arvalid(s_axi_arvalid), .read__arready(s_axi_arready), .read__rid(s_axi_rid),
+      .read__arvalid(s_axi_arvalid && !rst), .read__arready(s_axi_arready), .read__rid(s_axi_rid),
       .read__rdata(s_axi_rdata), .read__rresp(s_axi_rresp), .read__rlast(s_axi_rlast),
       .read__rvalid(s_axi_rvalid), .read__rready(s_axi_rready),
       .write__awid(s_axi_awid), .write__awaddr(s_axi_awaddr), .write__awlen(s_axi_awlen),
       .write__awsize(s_axi_awsize), .write__awburst(s_axi_awburst), .write__awlock(s_axi_awlock),
       .write__awcache(s_axi_awcache), .write__awprot(s_axi_awprot), .write__awqos(s_axi_awqos),
-      .write__awvalid(s_axi_awvalid), .write__awready(s_axi_awready), .write__wdata(s_axi_wdata),
-      .write__wstrb(s_axi_wstrb), .write__wlast(s_axi_wlast), .write__wvalid(s_axi_wvalid),
+      .write__awvalid(s_axi_awvalid && !rst), .write__awready(s_axi_awready), .write__wdata(s_axi_wdata),
+      .write__wstrb(s_axi_wstrb), .write__wlast(s_axi_wlast), .write__wvalid(s_axi_wvalid && !rst),
       .write__wready(s_axi_wready), .write__bid(s_axi_bid), .write__bresp(s_axi_bresp),
       .write__bvalid(s_axi_bvalid), .write__bready(s_axi_bready)
   );

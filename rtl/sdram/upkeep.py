@@ -106,7 +106,7 @@ class Upkeep(wiring.Component):
                     m.d.sync += [self.ready.eq(1), self.due.eq(0), self.hold.eq(0)]
                     m.next = "accesses"
             with m.State("accesses"):
-                with m.If(self.quiet):
+                with m.If(self.due & self.quiet):
                     m.d.sync += self.hold.eq(1)
                     m.next = "precharge"
         return m
