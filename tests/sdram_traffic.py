@@ -10,7 +10,7 @@ import castbag.sim
 from castbag.host.bench.traffic import LAYOUT, TABLE_BYTES, run, system
 from castbag.rtl.sdram import CHIPS, SdramChip, SdramController
 from castbag.sim.model import Model, header_ports
-from castbag.sim.sdram import SDRAM_RULES, sdram_constants, sdram_sources
+from castbag.sim.sdram import sdram_constants, sdram_sources
 
 WORD = 8  # bytes
 OUTSTANDING = 32
@@ -28,6 +28,10 @@ PATTERNS = {
     "rows of 64 B back": {"random": 1, "reads": 1, "writes": 1, "row_bytes": 64},
     "rows of 128 B back": {"random": 1, "reads": 1, "writes": 1, "row_bytes": 128},
     "rows of 256 B back": {"random": 1, "reads": 1, "writes": 1, "row_bytes": 256},
+    "one word at a time": {"random": 1, "reads": 1, "writes": 0, "row_bytes": WORD, "outstanding": 1},
+    "one word at a time write": {
+        **{"random": 1, "reads": 0, "writes": 1, "row_bytes": WORD, "outstanding": 1},
+    },
 }
 
 ROWS = {512: 512, 256: 1024, 128: 2048, 64: 2048, WORD: 8192}
@@ -73,7 +77,7 @@ def cycles_a_word(model: Model, patterns, folder: Path, *, memory: str) -> dict[
         given = PATTERNS[pattern]
         size = given["row_bytes"]
         table = {"rows": ROWS[size], "table_rows": TABLE_BYTES // size}
-        cases.append(given | table | {"outstanding": OUTSTANDING})
+        cases.append({"outstanding": OUTSTANDING} | given | table)
     counts = run(model, [LAYOUT, *cases], folder, memory=memory)[1:]
     figures = {}
     for pattern, (port,) in zip(patterns, counts, strict=True):
@@ -105,4 +109,3 @@ if __name__ == "__main__":
         else:
             found = controlled(list(PATTERNS), Path(where), chip=sys.argv[1], mhz=float(sys.argv[2]))
     print(json.dumps(found, indent=1))
-    print(SDRAM_RULES[1])

@@ -4,7 +4,7 @@
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -38,7 +38,7 @@ class SdramController(wiring.Component):
     Throughput, in cycles a word: 4 within pages and from page to page in order; 8 or 9 for two
     words behind one another in different rows of one bank; 3 more where a read is followed by a
     write. A refresh costs about 14 every 780 (at 100 MHz).
-    Latency: a read burst taken in cycle 0 has its first word on R in cycle 15 + CL if its row is
+    Latency: a read burst taken in cycle 0 has its first word on R in cycle 16 + CL if its row is
     open, with phase 0 or 1.
     Bounds: 16 words read are under way or wait for RREADY; two bursts a direction are held beside
     the one under way, and 16 beats to write.
@@ -177,22 +177,27 @@ class SdramController(wiring.Component):
         pads = self.pads
         beat = beats.o.payload
         lane, mask = self.chip.data_bits, self.chip.data_bits // 8
-        data_left = Signal(lane * (BURST - 1))
-        masks_left = Signal(mask * (BURST - 1))
-        driven = Signal(BURST - 1)
+        # No reset: a burst that the chip has begun to take is given to its end, and clock enable is
+        # not taken from a chip in use.
+        data = Signal(lane * BURST, reset_less=True)
+        masks = Signal(mask * BURST, reset_less=True)
+        driven = Signal(BURST, reset_less=True)
+        enabled = Signal(reset_less=True)
         m.d.comb += [
             *(
                 getattr(pads, name).eq(getattr(scheduler, name))
                 for name in ("cs", "ras", "cas", "we", "ba", "a")
             ),
             beats.o.ready.eq(scheduler.write),
+            pads.cke.eq(enabled),
+            pads.dq_o.eq(data[:lane]),
+            pads.dqm.eq(masks[:mask]),
+            pads.dq_oe.eq(driven[0]),
         ]
-        masks = Mux(scheduler.ready, 0, (1 << mask) - 1)
+        none_written = Mux(scheduler.ready, 0, (1 << mask) - 1)  # until it is up, as sheets ask
         m.d.sync += [
-            pads.cke.eq(1),
-            Cat(pads.dq_o, data_left).eq(Mux(scheduler.write, beat.data, data_left)),
-            Cat(pads.dqm, masks_left).eq(
-                Mux(scheduler.write, ~beat.strobe, masks_left | masks)
-            ),
-            Cat(pads.dq_oe, driven).eq(Mux(scheduler.write, (1 << BURST) - 1, driven)),
+            enabled.eq(1),
+            data.eq(Mux(scheduler.write, beat.data, data[lane:])),
+            masks.eq(Mux(scheduler.write, ~beat.strobe, masks[mask:] | none_written)),
+            driven.eq(Mux(scheduler.write, (1 << BURST) - 1, driven[1:])),
         ]

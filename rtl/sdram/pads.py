@@ -48,7 +48,10 @@ class PlainPads(wiring.Component):
         risen = Signal.like(self.dq_i, reset_less=True)
         fallen = Signal.like(self.dq_i, reset_less=True)
         for name in (*OUTPUTS, "dq_o", "dq_oe"):
-            m.d.sync += getattr(self, name).eq(getattr(self.pads, name))
+            # No reset: clock enable must not fall while the chip is in use.
+            pin = Signal.like(getattr(self, name), name=name, reset_less=True)
+            m.d.sync += pin.eq(getattr(self.pads, name))
+            m.d.comb += getattr(self, name).eq(pin)
         m.d.fall += fallen.eq(self.dq_i)
         m.d.sync += [
             risen.eq(self.dq_i),

@@ -47,9 +47,9 @@ class Scheduler(wiring.Component):
     A decision takes two cycles: what each bank may have is put down in one, the next chooses; see
     `Bank`. The command is at the pads' flip-flops two cycles after that.
 
-    Throughput: an access every BURST cycles. An access accepted in cycle 0 has its column command
-    chosen in cycle 2 at the earliest if its row is open, 2 + tRCD if its bank is closed, and
-    2 + tRP + tRCD if another row is open, none older being in the way.
+    Throughput: an access every BURST cycles. An access that is offered in cycle 0 is accepted in
+    cycle 1, and has its column command chosen in cycle 4 if its row is open, 3 + tRCD if its bank is
+    closed, and 3 + tRP + tRCD if another row is open, none older being in the way.
 
     Members:
         i: Stream in of accesses. Nothing is taken in the cycle behind the one in which it came.
