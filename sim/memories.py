@@ -231,9 +231,9 @@ MEMORIES: dict[str, Memory] = {
         turn=1,
         rfc=9,  # 66 ns
         refi=1041,  # 64 ms / 8192
-        # The controller is castbag.rtl.sdram's, which tests hold this against. It gives the chip its
-        # column commands in order, and opens rows four accesses ahead. `front` is its way from a
-        # burst's address to the first command on the pins. It answers a write sooner than this
+        # The controller is castbag.rtl.sdram's, which tests hold this against. It gives the chip
+        # its column commands in order, and opens rows four accesses ahead. `front` is its way from
+        # a burst's address to the first command on the pins. It answers a write sooner than this
         # does: once its place in the order is fixed.
         window=4,
         in_order=True,

@@ -13,9 +13,9 @@
 // sampled, and noise at all other times: so of the samples that are taken twice a clock one is right
 // and both its neighbours are not. With DELAY that half clock comes as many half clocks later.
 //
-// Cells are numbered {row, bank, column}. `peek_data` is always the word of four cells number
-// `word`; on a rising edge of `clk` with `poke` it becomes `poke_data`. A cell that nobody wrote
-// holds what the simulator put there.
+// Cells are numbered {row, bank, column}. `peek_data` is what the word of four cells number `word`
+// was at the last rising edge of `clk`; on one with `poke` it becomes `poke_data`. A cell that nobody
+// wrote holds what the simulator put there.
 module sdram_chip #(
     parameter ROW_BITS = 13,
     parameter COLUMN_BITS = 9,
@@ -49,7 +49,7 @@ module sdram_chip #(
     input [31:0] word,
     input poke,
     input [63:0] poke_data,
-    output [63:0] peek_data,
+    output reg [63:0] peek_data,
 
     output reg [7:0] broken,
     output reg [63:0] broken_clock,
@@ -63,9 +63,10 @@ module sdram_chip #(
 
   reg [15:0] cells[0:(1<<CELL_BITS)-1];
   wire [CELL_BITS-1:0] first_cell = {word, 2'b00};
-  assign peek_data = {
-    cells[first_cell|3], cells[first_cell|2], cells[first_cell|1], cells[first_cell]
-  };
+  always @(posedge clk)
+    peek_data <= {
+      cells[first_cell|3], cells[first_cell|2], cells[first_cell|1], cells[first_cell]
+    };
 
   reg [63:0] now;
   reg [63:0] activated[0:3], precharged[0:3], was_read[0:3], written[0:3];

@@ -28,7 +28,13 @@ PATTERNS = {
     "rows of 64 B back": {"random": 1, "reads": 1, "writes": 1, "row_bytes": 64},
     "rows of 128 B back": {"random": 1, "reads": 1, "writes": 1, "row_bytes": 128},
     "rows of 256 B back": {"random": 1, "reads": 1, "writes": 1, "row_bytes": 256},
-    "one word at a time": {"random": 1, "reads": 1, "writes": 0, "row_bytes": WORD, "outstanding": 1},
+    "one word at a time": {
+        "random": 1,
+        "reads": 1,
+        "writes": 0,
+        "row_bytes": WORD,
+        "outstanding": 1,
+    },
     "one word at a time write": {
         **{"random": 1, "reads": 0, "writes": 1, "row_bytes": WORD, "outstanding": 1},
     },
@@ -107,5 +113,7 @@ if __name__ == "__main__":
         if sys.argv[1:] == ["simulated"]:
             found = simulated("sdr-133", list(PATTERNS), Path(where))
         else:
-            found = controlled(list(PATTERNS), Path(where), chip=sys.argv[1], mhz=float(sys.argv[2]))
+            found = controlled(
+                list(PATTERNS), Path(where), chip=sys.argv[1], mhz=float(sys.argv[2])
+            )
     print(json.dumps(found, indent=1))

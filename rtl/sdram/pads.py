@@ -59,5 +59,3 @@ class PlainPads(wiring.Component):
             self.pads.dq_i_fall.eq(fallen),
         ]
         return m
-
-

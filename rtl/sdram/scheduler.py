@@ -39,17 +39,17 @@ class Scheduler(wiring.Component):
     """Column commands in the order of the accesses, rows opened ahead of them.
 
     Four banks, each with its page left open. An access is accepted if its bank's row is the right
-    one, or as soon as no older access of that bank waits; then its bank closes the old row and opens
-    the new one while older accesses of other banks have the data bus. Up to ORDERED - 1 are accepted
-    ahead, so a row is opened that many accesses before its turn. In a cycle the oldest access'
-    column command goes before an activate, that before a precharge.
+    one, or as soon as no older access of that bank waits; then its bank closes the old row and
+    opens the new one while older accesses of other banks have the data bus. Up to ORDERED - 1 are
+    accepted ahead, so a row is opened that many accesses before its turn. In a cycle the oldest
+    access' column command goes before an activate, that before a precharge.
 
     A decision takes two cycles: what each bank may have is put down in one, the next chooses; see
     `Bank`. The command is at the pads' flip-flops two cycles after that.
 
     Throughput: an access every BURST cycles. An access that is offered in cycle 0 is accepted in
-    cycle 1, and has its column command chosen in cycle 4 if its row is open, 3 + tRCD if its bank is
-    closed, and 3 + tRP + tRCD if another row is open, none older being in the way.
+    cycle 1, and has its column command chosen in cycle 4 if its row is open, 3 + tRCD if its bank
+    is closed, and 3 + tRP + tRCD if another row is open, none older being in the way.
 
     Members:
         i: Stream in of accesses. Nothing is taken in the cycle behind the one in which it came.

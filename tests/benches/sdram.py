@@ -72,7 +72,14 @@ class Manager:
         self._standing: dict[str, tuple | None] = {"r": None, "b": None}
         for name, (valid, ready) in self._ports.items():
             (ready if name in "rb" else valid).value = 0
-        for name, value in {"size": 3, "burst": INCR, "lock": 0, "cache": 3, "prot": 0, "qos": 0}.items():
+        for name, value in {
+            "size": 3,
+            "burst": INCR,
+            "lock": 0,
+            "cache": 3,
+            "prot": 0,
+            "qos": 0,
+        }.items():
             for channel in ("ar", "aw"):
                 getattr(dut, f"s_axi_{channel}{name}").value = value
         bench.add(self)
@@ -460,11 +467,20 @@ async def breaks_rules(dut):
     bench = await start(dut, ready=False)
     manager, rng = Manager(bench), bench.rng
     limit = UP + GIVEN.get("cycles", 20_000)
+    places = [number * ROW_BYTES for number in range(8)]  # two rows of each bank
+
+    def some() -> tuple[int, int]:
+        return rng.choice(places), rng.choice((1, 2, 8, 16))
+
+    for place in places:
+        manager.write(place, bytes(16 * WORD))
     while bench.cycle < limit and int(dut.broken.value) == 0:
-        if len(manager.to_read) < 4:
-            manager.read(*random_burst(rng, rng.randrange(16) * PAGE * 4))
-        if len(manager.to_write) < 4:
-            at, words = random_burst(rng, rng.randrange(16) * PAGE * 4)
+        if not manager.to_write and not manager.writing and len(manager.to_read) < 4:
+            manager.read(*some())
+        if len(manager.to_write) < 2 and rng.random() < 0.2:
+            at, words = some()
             manager.write(at, bytes(words * WORD))
+        if len(manager.to_read) < 2 and len(manager.taken["b"]) > len(places):
+            manager.read(*some())
         await bench.step(10)
     Path("broken.json").write_text(json.dumps(int(dut.broken.value)))
