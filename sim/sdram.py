@@ -66,7 +66,7 @@ def connect_port(m: Module, outer, inner, name: str) -> None:
 
 
 def sdram_constants(
-    chip: SdramChip, timings: Timings, *, delay: int = 0, refreshes: int | None = None
+    chip: SdramChip, timings: Timings, *, delay: int = 0, kept_row_bits: int | None = None
 ) -> dict[str, int]:
     """Parameters of `sdram_memory.v`, for a chip that needs those timings."""
     return {
@@ -83,8 +83,9 @@ def sdram_constants(
         "T_MRD": timings.mrd,
         "POWER_UP": timings.power_up,
         "REFRESH": timings.refresh,
-        "REFRESHES": chip.refreshes if refreshes is None else refreshes,
+        "REFRESHES": chip.refreshes,
         "DELAY": delay,
+        "KEPT_ROW_BITS": kept_row_bits or chip.row_bits,
     }
 
 

@@ -31,7 +31,8 @@ module sdram_chip #(
     parameter POWER_UP = 10000,
     parameter REFRESH = 781,
     parameter REFRESHES = 2,
-    parameter DELAY = 0  // at most 7
+    parameter DELAY = 0,  // at most 7
+    parameter KEPT_ROW_BITS = ROW_BITS  // fewer: rows that differ above them only are one
 ) (
     input clk,
     input cke,
@@ -58,7 +59,7 @@ module sdram_chip #(
     output reg [31:0] column_writes,
     output reg [31:0] refreshes
 );
-  localparam CELL_BITS = ROW_BITS + 2 + COLUMN_BITS;
+  localparam CELL_BITS = KEPT_ROW_BITS + 2 + COLUMN_BITS;
   localparam POSTPONED = 8;  // refreshes that may be owed
 
   reg [15:0] cells[0:(1<<CELL_BITS)-1];

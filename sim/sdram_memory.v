@@ -22,7 +22,8 @@ module sdram_memory #(
     parameter POWER_UP = 10000,
     parameter REFRESH = 781,
     parameter REFRESHES = 2,
-    parameter DELAY = 0
+    parameter DELAY = 0,
+    parameter KEPT_ROW_BITS = ROW_BITS
 ) (
     input clk,
     input rst,
@@ -114,7 +115,8 @@ module sdram_memory #(
   sdram_chip #(
       .ROW_BITS(ROW_BITS), .COLUMN_BITS(COLUMN_BITS), .CL(CL), .T_RCD(T_RCD), .T_RP(T_RP),
       .T_RAS(T_RAS), .T_RC(T_RC), .T_RRD(T_RRD), .T_RFC(T_RFC), .T_WR(T_WR), .T_MRD(T_MRD),
-      .POWER_UP(POWER_UP), .REFRESH(REFRESH), .REFRESHES(REFRESHES), .DELAY(DELAY)
+      .POWER_UP(POWER_UP), .REFRESH(REFRESH), .REFRESHES(REFRESHES), .DELAY(DELAY),
+      .KEPT_ROW_BITS(KEPT_ROW_BITS)
   ) chip (
       .clk(clk), .cke(cke), .cs(cs), .ras(ras), .cas(cas), .we(we), .ba(ba), .a(a), .dqm(dqm),
       .dq_i(dq_o), .dq_oe(dq_oe), .dq_o(dq_i),

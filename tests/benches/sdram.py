@@ -444,13 +444,15 @@ async def refreshes_under_load(dut):
     """As often as need be whatever is asked, and not more often; late by a few accesses."""
     bench = await start(dut)
     manager, interval = Manager(bench), CONSTANTS["REFRESH"]
+    pages = windows(bench.rng, 3)
+    await fill(manager, bytearray(SIZE), pages)
     before, first = int(dut.refreshes.value), bench.cycle
     seen, count = [], before
     while bench.cycle - first < (4 if SHORT else 30) * interval:
         if len(manager.to_read) < 4:
-            manager.read(bench.rng.randrange(SIZE // WORD) * WORD, 1)
+            manager.read(bench.rng.choice(pages) + bench.rng.randrange(PAGE // WORD) * WORD, 1)
         if len(manager.to_write) < 4:
-            manager.write(bench.rng.randrange(SIZE // PAGE) * PAGE, bytes(16 * WORD))
+            manager.write(bench.rng.choice(pages), bytes(16 * WORD))
         await bench.step()
         if int(dut.refreshes.value) != count:
             count = int(dut.refreshes.value)
@@ -466,7 +468,7 @@ async def breaks_rules(dut):
     """Under a load of all kinds; `broken.json` tells which. For controllers that are too hasty."""
     bench = await start(dut, ready=False)
     manager, rng = Manager(bench), bench.rng
-    limit = UP + GIVEN.get("cycles", 20_000)
+    limit = UP + GIVEN.get("cycles", 4000)
     places = [number * ROW_BYTES for number in range(8)]  # two rows of each bank
 
     def some() -> tuple[int, int]:
