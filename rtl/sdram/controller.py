@@ -85,7 +85,7 @@ class SdramController(wiring.Component):
                 "read": In(AXI4ReadSignature(**bus)),
                 "write": In(AXI4WriteSignature(**bus)),
                 "pads": Out(SdramPadsSignature(chip)),
-                "phase": In(PHASE_BITS, init=phase),
+                "phase": In(PHASE_BITS, init=phase),  # pyright: ignore[reportCallIssue]  (stubs lack it)
                 "ready": Out(1),
             }
         )

@@ -43,8 +43,8 @@ class PlainPads(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.domains.fall = fall = ClockDomain(clk_edge="neg", reset_less=True, local=True)
-        m.d.comb += fall.clk.eq(ClockSignal())
+        m.domains.fall = ClockDomain(clk_edge="neg", reset_less=True, local=True)
+        m.d.comb += ClockSignal("fall").eq(ClockSignal())
         risen = Signal.like(self.dq_i, reset_less=True)
         fallen = Signal.like(self.dq_i, reset_less=True)
         for name in (*OUTPUTS, "dq_o", "dq_oe"):

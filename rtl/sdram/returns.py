@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Returns: what comes from the chip, put together into words and given in order."""
 
+from typing import Any
+
 from amaranth.hdl import Array, Cat, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
@@ -35,10 +37,11 @@ class Returns(wiring.Component):
             its data sheet has data sampled, if all wires took no time and its clock were the
             inverse of ours. Stands while reads are under way.
         rise, fall: As the pads give them.
-        o: Stream out of words with their tags.
+        o, o_tag: Stream out of words, and the tag beside each.
     """
 
-    tag: Signal
+    tag: Any  # TagLayout
+    o_tag: Any  # TagLayout
     asked: Signal
     may_ask: Signal
     read: Signal

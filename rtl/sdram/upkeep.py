@@ -41,8 +41,8 @@ class Upkeep(wiring.Component):
         super().__init__(
             {
                 "quiet": In(1),
-                "due": Out(1, init=1),
-                "hold": Out(1, init=1),
+                "due": Out(1, init=1),  # pyright: ignore[reportCallIssue]  (stubs lack it)
+                "hold": Out(1, init=1),  # pyright: ignore[reportCallIssue]  (stubs lack it)
                 "close": Out(1),
                 "refresh": Out(1),
                 "mode": Out(1),
