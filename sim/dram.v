@@ -13,7 +13,8 @@
 //   3. a precharge, for the oldest access of a bank that has another row open, once no access that
 //      waits hits that row.
 //
-// An access that others have overtaken `patience` times is next, whatever it takes. Reads go before
+// An access that others have overtaken PATIENCE times is next, whatever it takes; 0 keeps the order
+// of the column commands, and only rows are opened ahead of them. Reads go before
 // writes, until the writes' window is three quarters full or there is no read; then the writes go
 // until there is none, or for two windows if a read waits. Rows stay open. Every tREFI all banks
 // are closed and refreshed.
@@ -31,7 +32,7 @@ module dram;
   reg [63:0] rfc, refi;
   task set_timings;
     begin
-      patience = 4 * WINDOW;
+      patience = PATIENCE;
       high = WINDOW > 1 ? WINDOW * 3 / 4 : 1;
       per_group = BANKS / GROUPS;
       rcd = T_RCD - (haste == 1);
