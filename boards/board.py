@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from amaranth.hdl import Elaboratable, Module
-from amaranth.lib import io
+from amaranth.lib import wiring
 
 from castbag.rtl.config import preset
 from castbag.rtl.sdram import CHIPS
@@ -22,15 +22,6 @@ BAUD = 3_000_000
 
 CLOCKS = (100, 50)
 """Clocks of the engine that a board can be built for, MHz."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Light:
-    """A pin that shows a state, `bit` of the resource `name`, number `number`."""
-
-    name: str
-    number: int = 0
-    part: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +88,7 @@ class Top(Elaboratable):
         )
         m.submodules.system = system = SdramSystem(self._system, chip=CHIPS[board.chip])
         m.submodules.pads = pads = Pads(system.pads.signature)
-        m.d.comb += []
+        wiring.connect(m, system.pads, pads.pads)
         uart = platform.request("uart", 0)
         m.d.comb += [system.rx.eq(uart.rx.i), uart.tx.o.eq(system.tx)]
         shown = (system.heartbeat, system.tested, system.running, system.error)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Clocks of an ECP5 board: one PLL, for the engine and for the chip of SDRAM."""
 
-from amaranth.hdl import ClockDomain, ClockSignal, Const, Instance, Module, Signal
+from amaranth.hdl import ClockDomain, Const, Instance, Module, Signal
 from amaranth.lib.cdc import ResetSynchronizer
 from amaranth.lib.wiring import Component
 
@@ -30,9 +30,7 @@ class Clocks(Component):
 
     def __init__(self, *, source: str, source_mhz: int, mhz: int, phase: int):
         if mhz < 1 or VCO_MHZ % mhz or VCO_MHZ % source_mhz:
-            raise ValueError(
-                f"mhz = {mhz} from {source_mhz}: both must divide the PLL's {VCO_MHZ}"
-            )
+            raise ValueError(f"mhz = {mhz} from {source_mhz}: both must divide the PLL's {VCO_MHZ}")
         if max(mhz, source_mhz) % min(mhz, source_mhz):
             raise ValueError(f"mhz = {mhz}: must be a multiple of {source_mhz}, or divide it")
         if not 0 <= phase < 360:

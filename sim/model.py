@@ -32,6 +32,9 @@ PARAMETERS = "CASTBAG_BENCH"
 """Name of the variable that hands a bench its parameters, as JSON."""
 
 
+PROGRAM = "program.cpp"
+"""What a model's own program is called in its folder."""
+
 DUMP = """module dump;
   reg [8*1024-1:0] path;
   initial if ($value$plusargs("dump=%s", path)) begin
@@ -112,6 +115,8 @@ class Model:
         fast: Optimise fully and let the Verilog make its own clock: for long runs.
         waves: Build with FST tracing.
         brief: Build in little time, not for speed: for huge models that run shortly.
+        program: C++ that runs the model (`Vtop`), in the place of cocotb; for verilator, without
+            delays in the Verilog.
     """
 
     top: str
@@ -122,17 +127,20 @@ class Model:
     fast: bool = False
     waves: bool = False
     brief: bool = False
+    program: str = ""
 
     def __post_init__(self):
         if self.simulator not in SIMULATORS:
             raise ValueError(f"simulator {self.simulator!r} is not one of {', '.join(SIMULATORS)}")
+        if self.program and self.simulator != "verilator":
+            raise ValueError(f"program: {self.simulator} runs none; verilator does")
 
     @property
     def key(self) -> str:
         """Content hash: same key, same model."""
         version = (simulator_version(self.simulator), importlib.metadata.version("cocotb"))
         build = (self.ports, self.constants, self.fast, self.waves, self.brief)
-        what = (self.top, self.sources, build, version, _recipe())
+        what = (self.top, self.sources, self.program, build, version, _recipe())
         return hashlib.sha256(repr(what).encode()).hexdigest()[:20]
 
     @property
@@ -160,6 +168,8 @@ class Model:
                         left.unlink()
                 for name, text in self.sources:
                     (folder / name).write_text(fold(text))
+                if self.program:
+                    (folder / PROGRAM).write_text(self.program)
                 compile_with = getattr(self, f"_compile_{self.simulator}")
                 compile_with(folder)
                 done.touch()
@@ -178,17 +188,21 @@ class Model:
         # Whoever looks at waves waits for the file, not for the optimiser.
         hurry = self.fast and not self.waves and not self.brief
         flags = "-O3 -march=native" if hurry else "-O0" if self.brief else "-O1"
-        command = [root / "bin" / "verilator", "-cc", "--exe", "-Mdir", ".", "--vpi"]
+        command = [root / "bin" / "verilator", "-cc", "--exe", "-Mdir", "."]
         command += ["--top-module", self.top, "--prefix", "Vtop", "-o", self.top]
         command += ["-Wno-fatal", "-Wno-WIDTH", "-Wno-UNOPTFLAT", "--timescale", "1ns/1ps"]
         command += ["--x-initial", "unique", "--x-assign", "fast", "-CFLAGS"]
-        command += [f"{flags} -std=gnu++20 -fcoroutines", "-LDFLAGS"]
-        command += [f"-Wl,-rpath,{libs} -L{libs} -lcocotbvpi_verilator"]
+        command += [f"{flags} -std=gnu++20 -fcoroutines"]
         command += [f"-G{name}={value}" for name, value in self.constants]
-        command += ["--timing", "-O3"] if self.fast else ["--no-timing"]
+        command += ["-O3"] if self.fast else []
+        command += ["--timing"] if self.fast and not self.program else ["--no-timing"]
         command += ["--trace-fst"] if self.waves else []
         command += ["-fno-dfg"] if self.brief else []
-        command += [cocotb.share_dir / "lib" / "verilator" / "verilator.cpp", "public.vlt"]
+        if self.program:
+            command += [PROGRAM]
+        else:
+            command += ["--vpi", "-LDFLAGS", f"-Wl,-rpath,{libs} -L{libs} -lcocotbvpi_verilator"]
+            command += [cocotb.share_dir / "lib" / "verilator" / "verilator.cpp", "public.vlt"]
         command += [
             name for name, _ in self.sources if name.endswith(".v")
         ]  # not what they include
@@ -213,7 +227,7 @@ class Model:
 
     def _share_runtime(self, folder: Path, *, lend: bool) -> None:
         """Verilator's own objects are the same in every model: compile them once, then copy."""
-        what = (self.fast, self.waves, self.brief, _verilator(), _recipe())
+        what = (self.fast, self.waves, self.brief, bool(self.program), _verilator(), _recipe())
         flavour = hashlib.sha256(repr(what).encode())
         shared = cache_root() / f"runtime-{flavour.hexdigest()[:12]}"
         if lend and not shared.exists():

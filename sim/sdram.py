@@ -9,6 +9,7 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 
 from castbag.rtl.sdram import PlainPads, SdramChip, SdramController, Timings
+from castbag.rtl.soc.sdram_system import SdramSystem
 from castbag.rtl.verilog import to_verilog
 
 SDRAM_RULES = {
@@ -32,10 +33,10 @@ SDRAM_RULES = {
 """By the number that `sdram_chip.v` gives."""
 
 
-class PaddedSdram(wiring.Component):
-    """The controller with plain pads."""
+class Padded(wiring.Component):
+    """A controller, or what is around one, with plain pads."""
 
-    def __init__(self, controller: SdramController):
+    def __init__(self, controller: SdramController | SdramSystem):
         self.controller = controller
         self.pads = PlainPads(chip=controller.chip)
         inner = dict(controller.signature.members)
@@ -93,4 +94,4 @@ def sdram_sources(controller: SdramController) -> Mapping[str, str]:
     """Name and text of each file that module `sdram_memory` is made of."""
     here = Path(__file__).parent
     files = {name: (here / name).read_text() for name in ("sdram_memory.v", "sdram_chip.v")}
-    return files | {"sdram.v": to_verilog(PaddedSdram(controller), name="sdram")}
+    return files | {"sdram.v": to_verilog(Padded(controller), name="sdram")}

@@ -3,6 +3,7 @@
 """System: an engine, a host's link and a memory test, around a memory that is somebody else's."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, ResetInserter, Signal, Value
@@ -15,7 +16,8 @@ from ..config import EngineConfig
 from ..control import map as control
 from ..control.registers import RegisterFile
 from ..engine import Engine
-from ..link import HostLink
+from ..link.frames import SILENCE
+from ..link.link import HostLink
 from . import map as board
 from .decoder import Decoder
 from .join import MemoryJoin
@@ -43,7 +45,7 @@ class SystemConfig:
         phases: Capture phases that the memory test tries; 0: none.
         build: Hash of what the bitstream is made from.
         tools: Tools and their versions.
-        link_timeout: Seconds without a byte after which a link's fragment is dropped.
+        silence: Seconds of silence that put the link in step again.
         debounce: Cycles that the button must rest.
         first_test_bytes: How much the test at power-up tests; 0: all.
     """
@@ -58,7 +60,7 @@ class SystemConfig:
     phases: int = 16
     build: bytes = bytes(board.BUILD_BYTES)
     tools: str = ""
-    link_timeout: float = 0.1
+    silence: float = SILENCE
     debounce: int = 1 << 20
     first_test_bytes: int = 0
 
@@ -83,10 +85,10 @@ class SystemConfig:
     def constants(self) -> dict[str, int]:
         """Registers of the board's map that never change, by name."""
         texts = {
-            "BOARD": self.board.encode().ljust(board.NAME_BYTES, b"\\0"),
-            "PRESET": self.preset.encode().ljust(board.NAME_BYTES, b"\\0"),
+            "BOARD": self.board.encode().ljust(board.NAME_BYTES, b"\0"),
+            "PRESET": self.preset.encode().ljust(board.NAME_BYTES, b"\0"),
             "BUILD": self.build,
-            "TOOLS": self.tools.encode()[: board.TOOLS_BYTES].ljust(board.TOOLS_BYTES, b"\\0"),
+            "TOOLS": self.tools.encode()[: board.TOOLS_BYTES].ljust(board.TOOLS_BYTES, b"\0"),
         }
         return {
             "IDENTITY": board.IDENTITY,
@@ -162,7 +164,8 @@ class System(wiring.Component):
         reset = self.memory_reset
 
         m.submodules.link = link = HostLink(
-            clock_hz=config.clock_hz, baud=config.baud, timeout=config.link_timeout
+            cycles_a_bit=Fraction(config.clock_hz, config.baud),
+            silence=round(config.silence * config.clock_hz),
         )
         m.submodules.decoder = decoder = Decoder(
             regions={
