@@ -17,6 +17,7 @@ from pathlib import Path
 
 from castbag import sim
 from castbag.boards import ecp5
+from castbag.rtl.config import EngineConfig
 from castbag.rtl.emit import engine_top
 from castbag.sim.bench import module_ports
 from castbag.sim.device import SimulatedDevice
@@ -63,6 +64,13 @@ def netlist(unit, *, name: str, ports=None) -> str:
     return "/* verilator lint_off PINMISSING */\n" + "".join(parts)
 
 
+@lru_cache
+def engine_netlist(config: EngineConfig) -> str:
+    """The netlist of an engine with its trace port: module `castbag`, as `emit_engine` has it."""
+    top, ports = engine_top(config, trace=True)
+    return netlist(top, name="castbag", ports=ports)
+
+
 class NetlistDevice(SimulatedDevice):
     """The simulated device, with the engine as it is synthesised for an ECP5."""
 
@@ -71,8 +79,7 @@ class NetlistDevice(SimulatedDevice):
         return replace(super().model, brief=True)
 
     def engine(self) -> str:
-        top, ports = engine_top(self.config, trace=True)
-        return netlist(top, name="castbag", ports=ports)
+        return engine_netlist(self.config)
 
 
 def play(text, top, inputs, outputs, *, simulator, folder):

@@ -35,7 +35,7 @@ def device(kind, simulator):
     return kind(TINY, simulator=simulator, memory_bytes=MEMORY_BYTES)
 
 
-# Empty bags, one lookup, more than a run of 64 pairs, more than the 4 runs that merge at a time.
+# Within a run of 64 pairs; in two runs; in five, of which four are merged at a time.
 @pytest.mark.parametrize("simulator", ["verilator"])
 @pytest.mark.parametrize("lengths", [(3, 1, 0, 5, 0), (9, 0, 30, 1, 0, 25, 7), (30,) * 9])
 def test_a_training_step(lengths, simulator):
