@@ -55,15 +55,18 @@ class SgdUpdate(wiring.Component):
         adding = [Signal(tag, name=f"adding_{age}") for age in range(Adder.LATENCY)]
         scaled, added = scaling[-1], adding[-1]
         scale_enable, add_enable = Signal(), Signal()
-        joined = scaled.valid & self.row.valid
 
         # Behind the adders, so that they do not wait in the cycle for whoever takes the rows.
         m.submodules.updated = updated = Queue(VectorWordLayout(config), depth=2)
         wiring.connect(m, updated.o, wiring.flipped(self.o))
+        # Nor does what gives the rows.
+        m.submodules.rows = rows = Queue(config.bus_bits, depth=2)
+        wiring.connect(m, wiring.flipped(self.row), rows.i)
+        joined = scaled.valid & rows.o.valid
         m.d.comb += [
             add_enable.eq(~added.valid | updated.i.ready),
-            scale_enable.eq(~scaled.valid | add_enable & self.row.valid),
-            self.row.ready.eq(scaled.valid & add_enable),
+            scale_enable.eq(~scaled.valid | add_enable & rows.o.valid),
+            rows.o.ready.eq(scaled.valid & add_enable),
             self.gradient.ready.eq(scale_enable),
             updated.i.valid.eq(added.valid),
             updated.i.payload.target.eq(added.target),
@@ -91,7 +94,7 @@ class SgdUpdate(wiring.Component):
                 multiplier.a.eq(self.learning_rate),
                 multiplier.b.eq(self.gradient.payload.data[columns]),
                 adder.en.eq(add_enable),
-                adder.a.eq(self.row.payload[columns]),
+                adder.a.eq(rows.o.payload[columns]),
                 adder.b.eq(multiplier.o ^ SIGN),
                 updated.i.payload.data[columns].eq(adder.o),
             ]

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """RunReader: the ways of a merge, each a run in memory that is read ahead."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.data import View
 from amaranth.lib.memory import Memory
@@ -11,6 +11,7 @@ from amaranth.utils import exact_log2
 
 from ..config import EngineConfig
 from ..layouts import RequestLayout
+from ..memory.issuer import chosen
 from ..queue import Queue
 from .run_writer import RunPairLayout
 from .tree import MergeItemLayout, PlaceLayout
@@ -199,21 +200,21 @@ class RunReader(wiring.Component):
         given = Signal(count)
         m.d.comb += [given.pairs.eq(known.pairs - 1), given.none.eq(known.pairs == 1)]
 
-        def looked_up(address) -> list:
+        def looked_up(address) -> Value:
             to_give_read = to_give.read_port(domain="comb")
             to_unpack_read = to_unpack.read_port(domain="comb")
             m.d.comb += [to_give_read.addr.eq(address), to_unpack_read.addr.eq(address)]
             kept = Mux(giving & (address == asked), given, to_give_read.data)
-            return [known.eq(kept), unpacked.eq(to_unpack_read.data)]
+            return Cat(kept, to_unpack_read.data)
 
-        first, second = (looked_up(Cat(Const(low, 1), following[1:])) for low in range(2))
         same = looked_up(asked)
-        with m.If(~self.step):
-            m.d.sync += same
-        with m.Elif(following[0]):
-            m.d.sync += second
-        with m.Else():
-            m.d.sync += first
+        first, second = (looked_up(Cat(Const(low, 1), following[1:])) for low in range(2))
+        # Not conditions: by those a synthesiser would see that one port can serve for all three,
+        # with an address that comes late.
+        step, low = self.step, following[0]
+        m.d.sync += Cat(known, unpacked).eq(
+            chosen(Cat(~step, step & ~low, step & low), (same, first, second))
+        )
 
         there = known.pairs[: len(unpacked)] != unpacked
         chunk_given = known.pairs[: exact_log2(config.packing.chunk_pairs)] == 1
