@@ -14,7 +14,8 @@ class Upkeep(wiring.Component):
     """Brings the chip up, then refreshes it each `timings.refresh` clocks.
 
     Power-up: quiet for as long as the sheet says, all banks precharged, refreshes, and the mode
-    register. A refresh that is due stops the accesses; once those accepted have had their column
+    register. After a later reset the same, but quiet for one interval between refreshes: what was
+    under way has ended then, and the chip keeps its contents. A refresh that is due stops the accesses; once those accepted have had their column
     commands and the banks have rested, all are precharged, and the refresh follows. Intervals are
     counted without regard to when the refresh came about, so their mean is kept, and one is late by
     no more than the accesses that were accepted take.
@@ -58,6 +59,9 @@ class Upkeep(wiring.Component):
         # Whole intervals serve as the clock of the power-up's wait too.
         quiet_intervals = -(-timings.power_up // timings.refresh) + 1
         left = Signal(range(quiet_intervals + 1), init=quiet_intervals)
+        powered = Signal(reset_less=True)  # the chip has been up
+        with m.If(self.ready):
+            m.d.sync += powered.eq(1)
         refreshes = Signal(range(self.chip.refreshes + 1), init=self.chip.refreshes)
         wait = Signal(range(max(timings.rp, timings.rfc, timings.mrd) + 1))
         m.d.sync += [interval.eq(interval - 1), elapsed.eq(interval == 1)]
@@ -72,7 +76,7 @@ class Upkeep(wiring.Component):
             with m.State("power up"):
                 with m.If(elapsed):
                     m.d.sync += left.eq(left - 1)
-                with m.If(left == 0):
+                with m.If((left == 0) | (powered & elapsed)):
                     m.next = "precharge"
             with m.State("precharge"):
                 m.d.comb += self.close.eq(1)
