@@ -6,7 +6,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from castbag.host.device import Command, Outcome, Progress, Run
+from castbag.host.device import Command, DeviceUnusable, Outcome, Progress, Run
+from castbag.host.files import Refused
 from castbag.rtl.config import PRESETS, EngineConfig
 from castbag.rtl.control import map as engine
 from castbag.rtl.soc import map as board
@@ -36,19 +37,15 @@ CAPABILITIES = {
 """Registers that must say what the preset does."""
 
 
-class BoardError(Exception):
-    """What is wrong with a board, in a line."""
-
-
-class WrongBoard(BoardError):  # noqa: N818
+class WrongBoard(Refused):
     """What answers is no castbag board, or none that this program knows."""
 
 
-class MemoryFault(BoardError):  # noqa: N818
+class MemoryFault(DeviceUnusable):
     """The board's memory did not give back what was written."""
 
 
-class BoardStuck(BoardError):  # noqa: N818
+class BoardStuck(DeviceUnusable):
     """The board answers, but does not come to an end."""
 
 

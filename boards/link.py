@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from castbag.host.device import DeviceUnusable
 from castbag.rtl.link.frames import (
     ANSWER,
     ANSWER_BYTES,
@@ -50,7 +51,7 @@ Progress = Callable[[int], None]
 """Called with the bytes that are done, of one transfer."""
 
 
-class LinkError(Exception):
+class LinkError(DeviceUnusable):
     """What a user can be told in a line."""
 
 

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a device is: something that runs commands on an engine and tells what came of them.
 
-The simulated device (`castbag.sim.device`) and, later, a board's driver are devices; `step` knows
-neither. A device is handed memory contents and descriptors, and hands back registers and memory
-contents; where rows lie and what they mean is the caller's business (`buffers`).
+The simulated device (`castbag.sim.device`) and a board's driver (`castbag.boards.driver`) are
+devices; `step` knows neither. A device is handed memory contents and descriptors, and hands back
+registers and memory contents; where rows lie and what they mean is the caller's business
+(`buffers`).
 """
 
 from collections.abc import Callable, Sequence
@@ -17,6 +18,10 @@ from numpy.typing import NDArray
 from castbag.rtl.config import EngineConfig
 
 from .activity import Activity
+
+
+class DeviceUnusable(Exception):  # noqa: N818  (it is a state of the world, not a fault)
+    """A device is not there, or cannot be used as it is; the message says in a line what to do."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -73,6 +73,10 @@ class SimulatedBoard:
         return self
 
     def __exit__(self, *_) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End it, as if it were unplugged."""
         self._process.terminate()
         self._process.wait(timeout=10)
 

@@ -15,7 +15,7 @@ MAY_IMPORT = {
     "golden": {"golden"},
     "rtl": {"rtl"},
     "sim": {"sim", "rtl", "host"},
-    "host": {"host", "rtl", "golden", "sim"},
+    "host": {"host", "rtl", "golden", "sim", "boards"},
     "boards": {"boards", "rtl", "host"},
 }
 """Folders that a folder's files may import from."""

@@ -4,7 +4,7 @@
 
 import pytest
 
-from castbag.host import cli
+from castbag.host.cli import run as cli
 from tests.fake_device import FakeDevice
 
 from .program import save

@@ -11,7 +11,7 @@ import pytest
 
 from castbag.golden.batch import Batch
 from castbag.golden.step import step
-from castbag.host import cli
+from castbag.host.cli import run as cli
 from castbag.rtl.config import PRESETS
 from castbag.rtl.control.map import Error
 from castbag.sim.model import SimulationFailed, ToolMissing
