@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: castbag contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// Runs a simulated board whose UART is a pseudo-terminal: `board CYCLES_A_BIT`.
+// Runs a simulated board whose UART is a pseudo-terminal: `board CYCLES_A_BIT [DELAY]`; DELAY as in
+// sdram_chip.v.
 //
 // Tells on standard output, a line each: `port PATH` once it can be opened; `lights N` whenever one
 // changed that is not the heartbeat; `broken RULE CLOCK` before it ends because a rule of the chip
@@ -114,6 +115,7 @@ int main(int count, char **words) {
     Receiver receiver{terminal, cycles_a_bit};
     top.rst = 1;
     top.rx = 1;
+    top.delay = count > 2 ? atoi(words[2]) : 0;
     long button = 0, busy = 0;
     unsigned lights = ~0u;
     for (long cycle = 0; !over; cycle++) {

@@ -33,7 +33,7 @@ class SimulatedBoard:
     Args:
         config: The system's; its clock must be a whole number of cycles a bit.
         chip: Its SDRAM.
-        delay: Half clocks by which the chip's data come late.
+        delay: Half clocks by which the chip's data come late, up to 7.
     """
 
     path: str
@@ -58,7 +58,7 @@ class SimulatedBoard:
             sources=(*own.items(), ("board_system.v", to_verilog(system, name="board_system"))),
             simulator="verilator",
             ports=header_ports(own["board.v"]),
-            constants=tuple(sdram_constants(self.chip, timings, delay=self.delay).items()),
+            constants=tuple(sdram_constants(self.chip, timings).items()),
             fast=True,
             program=(here / "board.cpp").read_text(),
         )
@@ -66,9 +66,12 @@ class SimulatedBoard:
     def __enter__(self) -> "SimulatedBoard":
         folder = self.model.build()
         self._process = subprocess.Popen(
-            [folder / "board", str(self.cycles_a_bit)], stdout=subprocess.PIPE, text=True
+            [folder / "board", str(self.cycles_a_bit), str(self.delay)],
+            stdout=subprocess.PIPE,
+            text=True,
         )
-        threading.Thread(target=self._listen, daemon=True).start()
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
         self.path = self.awaited("port").split()[1]
         return self
 
@@ -79,11 +82,13 @@ class SimulatedBoard:
         """End it, as if it were unplugged."""
         self._process.terminate()
         self._process.wait(timeout=10)
+        self._listener.join()
 
     def _listen(self) -> None:
         assert self._process.stdout is not None
-        for line in self._process.stdout:
-            self._lines.put(line.strip())
+        with self._process.stdout as lines:
+            for line in lines:
+                self._lines.put(line.strip())
 
     def awaited(self, word: str, *, seconds: float = START_SECONDS) -> str:
         """The next line that begins with `word`; SimulationFailed if none comes in time."""

@@ -6,7 +6,6 @@ module board #(
     parameter ROW_BITS = 13,
     parameter COLUMN_BITS = 9,
     parameter KEPT_ROW_BITS = 13,
-    parameter DELAY = 0,
     parameter CL = 2,
     parameter T_RCD = 2,
     parameter T_RP = 2,
@@ -26,6 +25,7 @@ module board #(
     output tx,
     input button,
     output [3:0] lights,  // heartbeat, tested, running, error
+    input [2:0] delay,  // half clocks by which the chip's data come late
     input damaged,  // the chip's lowest data pin is stuck at 1
     output [7:0] broken,
     output [63:0] broken_clock
@@ -62,7 +62,6 @@ module board #(
       .ROW_BITS(ROW_BITS),
       .COLUMN_BITS(COLUMN_BITS),
       .KEPT_ROW_BITS(KEPT_ROW_BITS),
-      .DELAY(DELAY),
       .CL(CL),
       .T_RCD(T_RCD),
       .T_RP(T_RP),
@@ -87,6 +86,7 @@ module board #(
       .dqm(dqm),
       .dq_i(dq_to_chip),
       .dq_oe(dq_oe),
+      .delay(delay),
       .dq_o(dq_from_chip),
       .word(32'b0),
       .poke(1'b0),

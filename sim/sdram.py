@@ -67,9 +67,9 @@ def connect_port(m: Module, outer, inner, name: str) -> None:
 
 
 def sdram_constants(
-    chip: SdramChip, timings: Timings, *, delay: int = 0, kept_row_bits: int | None = None
+    chip: SdramChip, timings: Timings, *, kept_row_bits: int | None = None
 ) -> dict[str, int]:
-    """Parameters of `sdram_memory.v`, for a chip that needs those timings."""
+    """Parameters of `sdram_chip.v`, and of what is around it, for a chip of those timings."""
     return {
         "ROW_BITS": chip.row_bits,
         "COLUMN_BITS": chip.column_bits,
@@ -85,7 +85,6 @@ def sdram_constants(
         "POWER_UP": timings.power_up,
         "REFRESH": timings.refresh,
         "REFRESHES": chip.refreshes,
-        "DELAY": delay,
         "KEPT_ROW_BITS": kept_row_bits or chip.row_bits,
     }
 

@@ -11,7 +11,7 @@
 //
 // Data that are read are on `dq_o` for the half clock before the edge at which they are to be
 // sampled, and noise at all other times: so of the samples that are taken twice a clock one is right
-// and both its neighbours are not. With DELAY that half clock comes as many half clocks later.
+// and both its neighbours are not. That half clock comes `delay` half clocks later.
 //
 // Cells are numbered {row, bank, column}. `peek_data` is what the word of four cells number `word`
 // was at the last rising edge of `clk`; on one with `poke` it becomes `poke_data`. A cell that nobody
@@ -31,7 +31,6 @@ module sdram_chip #(
     parameter POWER_UP = 10000,
     parameter REFRESH = 781,
     parameter REFRESHES = 2,
-    parameter DELAY = 0,  // at most 7
     parameter KEPT_ROW_BITS = ROW_BITS  // fewer: rows that differ above them only are one
 ) (
     input clk,
@@ -45,6 +44,7 @@ module sdram_chip #(
     input [1:0] dqm,
     input [15:0] dq_i,  // what is driven onto the pins from outside
     input dq_oe,
+    input [2:0] delay,  // steady
     output [15:0] dq_o,
 
     input [31:0] word,
@@ -281,7 +281,7 @@ module sdram_chip #(
   reg [15:0] halves[0:7];
   reg [31:0] noise;
   initial noise = 32'h2545F491;
-  assign dq_o = halves[DELAY];
+  assign dq_o = halves[delay];
   wire [15:0] driven = {
     launched_mask[1] ? noise[15:8] : launched_data[15:8],
     launched_mask[0] ? noise[7:0] : launched_data[7:0]

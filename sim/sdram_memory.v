@@ -112,14 +112,16 @@ module sdram_memory #(
       .write__bvalid(s_axi_bvalid), .write__bready(s_axi_bready)
   );
 
+  wire [2:0] delay = DELAY;
+
   sdram_chip #(
       .ROW_BITS(ROW_BITS), .COLUMN_BITS(COLUMN_BITS), .CL(CL), .T_RCD(T_RCD), .T_RP(T_RP),
       .T_RAS(T_RAS), .T_RC(T_RC), .T_RRD(T_RRD), .T_RFC(T_RFC), .T_WR(T_WR), .T_MRD(T_MRD),
-      .POWER_UP(POWER_UP), .REFRESH(REFRESH), .REFRESHES(REFRESHES), .DELAY(DELAY),
+      .POWER_UP(POWER_UP), .REFRESH(REFRESH), .REFRESHES(REFRESHES),
       .KEPT_ROW_BITS(KEPT_ROW_BITS)
   ) chip (
       .clk(clk), .cke(cke), .cs(cs), .ras(ras), .cas(cas), .we(we), .ba(ba), .a(a), .dqm(dqm),
-      .dq_i(dq_o), .dq_oe(dq_oe), .dq_o(dq_i),
+      .dq_i(dq_o), .dq_oe(dq_oe), .delay(delay), .dq_o(dq_i),
       .word(word), .poke(poke), .poke_data(poke_data), .peek_data(peek_data),
       .broken(broken), .broken_clock(broken_clock), .activates(activates),
       .column_reads(column_reads), .column_writes(column_writes), .refreshes(refreshes)

@@ -181,7 +181,7 @@ class FakeLink:
     """Windows of registers that say what they are told."""
 
     def __init__(self, **changes):
-        own = {name: value for name, value in CONFIG.constants.items()}
+        own = CONFIG.constants
         self.board = {entry.name: own.get(entry.name, 0) for entry in board.REGISTERS}
         config = CONFIG.engine
         self.engine = {entry.name: 0 for entry in engine.REGISTERS} | {

@@ -41,9 +41,8 @@ def simulate(
 ):
     """`timings` are the controller's, `needed` the chip's, where not those of its data sheet."""
     controller = SdramController(chip=chip, mhz=mhz, timings=timings)
-    constants = sdram_constants(
-        chip, needed or controller.timings, delay=delay, kept_row_bits=kept_row_bits
-    )
+    needed = needed or controller.timings
+    constants = sdram_constants(chip, needed, kept_row_bits=kept_row_bits) | {"DELAY": delay}
     sources = sdram_sources(controller)
     model = Model(
         top="sdram_memory",

@@ -117,6 +117,7 @@ def run(
         click.echo(f"castbag: {trace}: not used: {', '.join(loaded.unused)}", err=True)
     board = _open_board(port, baud) if port else None
     if board:
+        context.call_on_close(board.close)
         config, preset = board.config, board.identity.preset
         memory, simulator = "board", board.identity.board
     workload = prepare(

@@ -15,10 +15,12 @@ class Upkeep(wiring.Component):
 
     Power-up: quiet for as long as the sheet says, all banks precharged, refreshes, and the mode
     register. After a later reset the same, but quiet for one interval between refreshes: what was
-    under way has ended then, and the chip keeps its contents. A refresh that is due stops the accesses; once those accepted have had their column
-    commands and the banks have rested, all are precharged, and the refresh follows. Intervals are
-    counted without regard to when the refresh came about, so their mean is kept, and one is late by
-    no more than the accesses that were accepted take.
+    under way has ended then, and the chip keeps its contents.
+
+    A refresh that is due stops the accesses; once those accepted have had their column commands and
+    the banks have rested, all are precharged, and the refresh follows. Intervals are counted
+    without regard to when the refresh came about, so their mean is kept, and one is late by no more
+    than the accesses that were accepted take.
 
     Members:
         quiet: No access waits, all banks have rested, and neither will change while `due`.
