@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A whole board, simulated up to its pins, and the very driver that a real one would have."""
 
+import functools
 import json
-import threading
+import socket
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +18,9 @@ from castbag.boards.driver import BoardDevice, MemoryFault, WrongBoard
 from castbag.boards.link import Link, LinkLost, NoDevice, PortBusy
 from castbag.host import readers
 from castbag.host.cli import main
-from castbag.host.step import DeviceStopped, run_step
-from castbag.host.trace import Trace, trace_bytes
+from castbag.host.device import Command
+from castbag.host.step import run_step
+from castbag.host.trace import trace_bytes
 from castbag.host.workload import prepare
 from castbag.rtl.config import preset
 from castbag.rtl.control import map as engine
@@ -81,15 +83,20 @@ def test_a_step_through_uart_controller_and_chip(simulated):
 def test_an_error_of_the_engine_leaves_the_board_usable(simulated):
     with Link.open(simulated.path, **SILENCE) as link:
         device = BoardDevice(link)
-        wrong = Trace(indices=np.array([3, 99]), offsets=np.array([0]))
-        workload = prepare(wrong, config=device.config, preset="tiny", dataflows=["fused"], rows=20)
-        with pytest.raises(DeviceStopped, match="INDEX at position 0x1"):
-            run_step(device, workload, ["fused"])
+        wrong = Command(
+            descriptor=engine.encode_descriptor(forward=1, dataflow=engine.Dataflow.FUSED, dim=0),
+            loads=(),
+            dumps=(),
+        )
+        (outcome,) = device.run([wrong]).outcomes
+        assert outcome.registers["ERROR"] == engine.Error.FIELD
+        assert outcome.registers["ERROR_POSITION"] == engine.field("dim").word
         assert step_of(device, ["cast"])[0].faults == ()
 
 
 def test_the_command_line_runs_on_it(simulated, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Link, "open", functools.partial(Link.open, **SILENCE))
     Path("t.npz").write_bytes(
         trace_bytes(readers.synthetic(bags=3, pooling=3, rows=9, zipf=0.0, seed=2))
     )
@@ -107,13 +114,18 @@ def test_the_command_line_runs_on_it(simulated, tmp_path, monkeypatch):
     assert "--memory is for simulators" in refused.output
 
 
+@pytest.mark.filterwarnings("ignore:setDaemon")  # LiteX's
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")  # on closing
 def test_a_client_that_is_not_ours_reads_and_writes(simulated):
     """LiteX's own, over its server: registers and memory."""
     simulated.await_lights(tested=True, running=False)
-    server = RemoteServer(CommUART(simulated.path, 3_000_000), "127.0.0.1", 12345)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = RemoteServer(CommUART(simulated.path, 3_000_000), "127.0.0.1", port)
     server.open()
-    threading.Thread(target=server.start, args=(4,), daemon=True).start()
-    client = RemoteClient(port=12345)
+    server.start(1)
+    client = RemoteClient(port=port)
     client.open()
     assert client.read(board.BOARD_BASE) == board.IDENTITY
     assert client.read(board.ENGINE_BASE) == engine.IDENTITY
@@ -125,6 +137,7 @@ def test_a_client_that_is_not_ours_reads_and_writes(simulated):
     assert client.read(board.MEMORY_BASE + 0x2004, 20) == words
     assert client.read(0x2000_0000) == 0xFFFF_FFFF  # nothing lies there
     client.close()
+    server.close()
 
 
 def test_memory_that_is_wrong_is_found(simulated, tmp_path, monkeypatch):
@@ -139,6 +152,8 @@ def test_memory_that_is_wrong_is_found(simulated, tmp_path, monkeypatch):
 
 def test_the_button_has_memory_tested(simulated):
     simulated.await_lights(tested=True, error=False)
+    with Link.open(simulated.path, **SILENCE) as link:
+        link.write_word(board.BOARD_BASE + board.register("TEST_BYTES").offset, 8192)
     simulated.damage()
     simulated.press()
     simulated.await_lights(error=True, tested=False)
