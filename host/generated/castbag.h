@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: castbag contributors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Registers and descriptors of the castbag engine, and what a board has around it. Made by
- * castbag.host.reference from rtl/control/map.py and rtl/soc/map.py: change those, not this.
- */
+ * Registers and descriptors of the castbag engine, and what a board has around it.
+ * Made by castbag.host.reference from rtl/control/map.py and rtl/soc/map.py: change
+ * those, not this. */
 #ifndef CASTBAG_H
 #define CASTBAG_H
 

@@ -42,7 +42,8 @@ class MemoryTest(wiring.Component):
     with the first word that is wrong is the last: `address`, `expected`, `got` hold it until the
     next test. A word takes six beats in all.
 
-    An answer that is an error counts as a wrong word. Memory must answer every burst.
+    An answer to a read that is an error counts as a wrong word; one to a write is not looked at,
+    for what became of the write shows when it is read. Memory must answer every burst.
 
     Args:
         address_bits: Of the port; data are 64 bits.
