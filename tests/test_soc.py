@@ -7,6 +7,8 @@ import re
 import pytest
 
 from castbag.rtl.soc.decoder import Decoder
+from castbag.rtl.soc.join import MemoryJoin
+from castbag.rtl.soc.memory_test import MemoryTest
 from castbag.rtl.soc.window import MemoryWindow
 from castbag.sim.bench import simulate
 from castbag.sim.model import SIMULATORS
@@ -73,3 +75,51 @@ def test_window(data_bits, simulator, tmp_path):
 def test_bad_windows(given, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         MemoryWindow(**{"size": 1024, "address_bits": 16, "data_bits": 64, **given})
+
+
+@pytest.mark.parametrize("simulator", SIMULATORS)
+@pytest.mark.parametrize("managers", [1, 2, 3])
+def test_join(managers, simulator, tmp_path):
+    simulate(
+        MemoryJoin(managers=managers, address_bits=32, data_bits=64),
+        "tests.benches.join",
+        simulator=simulator,
+        folder=tmp_path,
+        managers=managers,
+        short=simulator == "icarus",
+    )
+
+
+def test_a_join_of_nobody():
+    with pytest.raises(ValueError, match="managers = 0: must be at least 1"):
+        MemoryJoin(managers=0, address_bits=32, data_bits=64)
+
+
+@pytest.mark.parametrize("simulator", SIMULATORS)
+@pytest.mark.parametrize("phases", [0, 16])
+def test_memory_test(phases, simulator, tmp_path):
+    given = {"memory_bytes": 1 << 14, "phases": phases, "phase": 3}
+    simulate(
+        MemoryTest(address_bits=20, **given),
+        "tests.benches.memory_test",
+        simulator=simulator,
+        folder=tmp_path,
+        short=simulator == "icarus",
+        **given,
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"memory_bytes": 0}, "memory_bytes = 0: must be a multiple of 4096, at most 2**16"),
+        ({"memory_bytes": 5000}, "memory_bytes = 5000: must be a multiple of 4096, at most 2**16"),
+        ({"memory_bytes": 1 << 17}, "memory_bytes = 131072: must be a multiple of 4096"),
+        ({"phases": 17}, "phases = 17: must be 0 to 16"),
+        ({"phases": -1}, "phases = -1: must be 0 to 16"),
+        ({"phase": 16}, "phase = 16: must be 0 to 15"),
+    ],
+)
+def test_bad_memory_tests(given, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        MemoryTest(**{"address_bits": 16, "memory_bytes": 4096, **given})
