@@ -98,7 +98,8 @@ def test_a_join_of_nobody():
 @pytest.mark.parametrize("simulator", SIMULATORS)
 @pytest.mark.parametrize("phases", [0, 16])
 def test_memory_test(phases, simulator, tmp_path):
-    given = {"memory_bytes": 1 << 14, "phases": phases, "phase": 3}
+    size = 1 << 13 if simulator == "icarus" else 1 << 14
+    given = {"memory_bytes": size, "phases": phases, "phase": 3}
     simulate(
         MemoryTest(address_bits=20, **given),
         "tests.benches.memory_test",

@@ -191,8 +191,8 @@ async def passes_what_is_right(dut, stall):
         assert least <= cycles <= most
 
 
-@cocotb.test
-@cocotb.parametrize(fault=list(FAULTS)[:: 4 if BRIEF else 1])
+@cocotb.test(skip=SHORT and PHASES > 0)
+@cocotb.parametrize(fault=list(FAULTS)[:: 7 if SHORT else 4 if BRIEF else 1])
 async def finds_the_first_wrong_word(dut, fault):
     bench = MemoryTestBench(dut, FAULTS[fault], phases=GOOD)
     expected = first_wrong(FAULTS[fault], bench.content, SIZE)
@@ -212,7 +212,7 @@ async def finds_the_first_wrong_word(dut, fault):
     assert bench.show("passed", "failed") == [1, 0]
 
 
-@cocotb.test
+@cocotb.test(skip=SHORT and PHASES > 0)
 @cocotb.parametrize(
     (("response", "word"), [(SLVERR, UNIT_BYTES), (DECERR, SIZE - WORD), (SLVERR, 0)][: 3 - BRIEF])
 )
@@ -247,7 +247,7 @@ BEGUN = (len(PASSES) + PHASES - 1) * UNIT_BYTES // BURST if PHASES else 0
 """Bursts each way that try phases, of which one is right."""
 
 
-@cocotb.test
+@cocotb.test(skip=SHORT and PHASES > 0)
 @cocotb.parametrize(asked=[0, UNIT_BYTES, (1 << 32) - 1] if BRIEF else list(SIZES))
 async def tests_as_much_as_it_is_asked_to(dut, asked):
     bench = MemoryTestBench(dut, phases={FIRST})
@@ -261,7 +261,7 @@ async def tests_as_much_as_it_is_asked_to(dut, asked):
     assert bench.cells.content[tested:] == bench.content[tested:]
 
 
-@cocotb.test
+@cocotb.test(skip=SHORT and PHASES > 0)
 async def loses_a_start_while_it_runs(dut):
     bench = MemoryTestBench(dut, phases={FIRST})
     await bench.reset()
@@ -291,11 +291,11 @@ RIGHT = {
 
 
 @cocotb.test(skip=PHASES != 16)
-@cocotb.parametrize(right=[(), (3, 4, 5, 9)] if SHORT else list(RIGHT))
+@cocotb.parametrize(right=[(3, 4, 5, 9)] if SHORT else list(RIGHT))
 async def takes_the_middle_of_the_first_run_of_phases(dut, right):
     bench = MemoryTestBench(dut, phases=right)
     await bench.reset()
-    cycles = await bench.test(2 * UNIT_BYTES)
+    cycles = await bench.test(UNIT_BYTES)
     if RIGHT[right] is None:
         assert bench.show("passed", "failed", "none_right") == [0, 1, 1]
         assert cycles <= tried(right)
@@ -303,7 +303,8 @@ async def takes_the_middle_of_the_first_run_of_phases(dut, right):
         least, most = RIGHT[right]
         assert bench.show("passed", "failed", "none_right") == [1, 0, 0]
         assert bench.show("least", "most", "phase") == [least, most, (least + most) // 2]
-        assert cycles <= tried(right) + BEATS * 2 * UNIT_BYTES // WORD + 3 * OVERHEAD
-    bench.phases = {2, 3}
-    await bench.test(UNIT_BYTES)
-    assert bench.show("passed", "none_right", "least", "most", "phase") == [1, 0, 2, 3, 2]
+        assert cycles <= tried(right) + BEATS * UNIT_BYTES // WORD + 3 * OVERHEAD
+    if len(right) in (0, 3):  # and the next test finds its own
+        bench.phases = {2, 3}
+        await bench.test(UNIT_BYTES)
+        assert bench.show("passed", "none_right", "least", "most", "phase") == [1, 0, 2, 3, 2]
