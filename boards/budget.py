@@ -27,6 +27,7 @@ from castbag.rtl.caster import Caster
 from castbag.rtl.config import EngineConfig, preset
 from castbag.rtl.control.command import CommandReader
 from castbag.rtl.control.counters import Counters
+from castbag.rtl.control.map import REGISTER_SPACE
 from castbag.rtl.control.registers import RegisterFile
 from castbag.rtl.control.sequencer import Sequencer
 from castbag.rtl.engine import Engine
@@ -34,6 +35,7 @@ from castbag.rtl.fetch import VectorFetch
 from castbag.rtl.fp import Adder, Multiplier
 from castbag.rtl.gather_reduce import GatherReduce
 from castbag.rtl.interleave import Interleaver
+from castbag.rtl.link.link import HostLink
 from castbag.rtl.lookups import LookupSource
 from castbag.rtl.memory import (
     ListReader,
@@ -45,6 +47,12 @@ from castbag.rtl.memory import (
 )
 from castbag.rtl.pairs import PairReader
 from castbag.rtl.reduce import Reducer
+from castbag.rtl.sdram import CHIPS, SdramController
+from castbag.rtl.soc import map as board
+from castbag.rtl.soc.decoder import Decoder
+from castbag.rtl.soc.join import MemoryJoin
+from castbag.rtl.soc.memory_test import MemoryTest
+from castbag.rtl.soc.window import MemoryWindow
 from castbag.rtl.sort.batch_sorter import BatchSorter
 from castbag.rtl.sort.run_reader import RunReader
 from castbag.rtl.sort.run_sorter import RunSorter
@@ -64,6 +72,11 @@ def read_port(config: EngineConfig) -> ReadPort:
     """A read port with as many clients as the engine's."""
     clients = tuple(ReadClient(f"client{n}", beats=64, bursts=4) for n in range(7))
     return ReadPort(config, clients=clients)
+
+
+CHIP = CHIPS["W9825G6KH-6"]
+BOARD_BUS = {"address_bits": 32, "data_bits": 64}
+BOARD_HZ = 100_000_000
 
 
 UNITS: dict[str, Callable[[EngineConfig], wiring.Component]] = {
@@ -98,8 +111,25 @@ UNITS: dict[str, Callable[[EngineConfig], wiring.Component]] = {
     "counters": lambda config: Counters(),
     "sequencer": Sequencer,
     "engine": Engine,
+    "link": lambda config: HostLink.at(clock=BOARD_HZ, baudrate=3_000_000),
+    "decoder": lambda config: Decoder(
+        regions={
+            "engine": (board.ENGINE_BASE, REGISTER_SPACE),
+            "board": (board.BOARD_BASE, board.REGISTER_SPACE),
+            "memory": (board.MEMORY_BASE, CHIP.capacity),
+        }
+    ),
+    "board_registers": lambda config: RegisterFile(
+        registers=board.REGISTERS, space=board.REGISTER_SPACE
+    ),
+    "window": lambda config: MemoryWindow(size=CHIP.capacity, **BOARD_BUS),
+    "join": lambda config: MemoryJoin(managers=3, **BOARD_BUS),
+    "memory_test": lambda config: MemoryTest(
+        address_bits=32, memory_bytes=CHIP.capacity, phases=16
+    ),
+    "sdram": lambda config: SdramController(chip=CHIP, mhz=BOARD_HZ / 1e6),
 }
-"""Every unit, as the preset `base` has it."""
+"""Every unit: the engine's as the preset `base` has them, a board's as one with `CHIP` has."""
 
 
 def measure(name: str) -> Resources:

@@ -11,6 +11,7 @@ import pytest
 
 from castbag.host.reference import FOLDER, generated, header, meanings, page
 from castbag.rtl.control.map import DESCRIPTOR, REGISTERS, Error, Phase, encode_descriptor
+from castbag.rtl.soc import map as board
 
 
 def test_the_committed_copies_are_fresh():
@@ -30,8 +31,23 @@ def test_every_register_and_field_is_there():
         assert f"| `{entry.name}` | {entry.meaning} |" in markdown
 
 
+def test_a_boards_space_and_every_register_and_bit_is_there():
+    text = header()
+    markdown = page()[page().index("\n## A board\n") :]
+    for name in ("ENGINE_BASE", "BOARD_BASE", "MEMORY_BASE"):
+        base = getattr(board, name)
+        assert f"#define CASTBAG_{name} {base:#010x} " in text
+        assert f"| {base:#010x} | `{name}` |" in markdown
+    for entry in board.REGISTERS:
+        assert f"#define CASTBAG_BOARD_REG_{entry.name} {entry.offset:#05x} " in text
+        assert f"| {entry.offset:#05x} | `{entry.name}` | {entry.access}" in markdown
+    for bit in board.Test:
+        assert f"#define CASTBAG_BOARD_TEST_{bit.name} {bit.value} " in text
+        assert f"| {bit.value} | `{bit.name}` |" in markdown
+
+
 def test_every_phase_and_error_has_a_meaning():
-    for enum in (Phase, Error):
+    for enum in (Phase, Error, board.Test):
         assert all(meanings(enum).values())
 
 

@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: castbag contributors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Registers and descriptors of the castbag engine. Made by castbag.host.reference
- * from rtl/control/map.py: change that, not this. */
+ * Registers and descriptors of the castbag engine, and what a board has around it.
+ * Made by castbag.host.reference from rtl/control/map.py and rtl/soc/map.py: change
+ * those, not this. */
 #ifndef CASTBAG_H
 #define CASTBAG_H
 
@@ -177,5 +178,60 @@ static inline uint64_t castbag_scratch_bytes(uint32_t lookups, uint32_t run_leng
     uint32_t runs = lookups ? (lookups - 1) / run_length : 0;
     return (uint64_t)runs * run_bytes * (runs > merge_ways ? 2 : 1);
 }
+
+/* A board: its address space, all of which its host reaches. */
+#define CASTBAG_ENGINE_BASE 0x00000000 /* The engine's registers */
+#define CASTBAG_BOARD_BASE 0x00010000 /* The board's registers */
+#define CASTBAG_MEMORY_BASE 0x40000000 /* Memory, MEMORY_BYTES of it: the engine's address 0 */
+#define CASTBAG_BOARD_IDENTITY_VALUE 0x43425244 /* What its IDENTITY reads */
+#define CASTBAG_BOARD_VERSION_VALUE 0x00010000 /* What its VERSION reads */
+#define CASTBAG_BOARD_REGISTER_SPACE 0x100 /* Bytes of the window */
+
+/* A board's registers: byte offsets from CASTBAG_BOARD_BASE. */
+#define CASTBAG_BOARD_REG_IDENTITY 0x000 /* ro: The word "CBRD", 0x43425244 */
+#define CASTBAG_BOARD_REG_VERSION 0x004 /* ro: Version of this map: major << 16 | minor */
+#define CASTBAG_BOARD_REG_SCRATCH 0x008 /* rw: Means nothing: for a host to try the link */
+#define CASTBAG_BOARD_REG_CLOCK 0x00c /* ro: Hertz of the engine's clock */
+#define CASTBAG_BOARD_REG_MEMORY_BYTES 0x010 /* ro: Bytes of memory */
+#define CASTBAG_BOARD_REG_RESET 0x014 /* w1c: A write of 1 resets all but the link; memory is tested anew */
+#define CASTBAG_BOARD_REG_TEST 0x018 /* w1c: A Test; a write of 1 starts one, unless the engine is busy; memory's contents are lost */
+#define CASTBAG_BOARD_REG_TEST_BYTES 0x01c /* rw: How much is tested, a multiple of 4096; 0, or more than there is: all */
+#define CASTBAG_BOARD_REG_TEST_ADDRESS 0x020 /* ro: Byte address of the first word that was wrong */
+#define CASTBAG_BOARD_REG_TEST_EXPECTED 0x024 /* ro, wide: What was written there */
+#define CASTBAG_BOARD_REG_TEST_READ 0x02c /* ro, wide: What was read */
+#define CASTBAG_BOARD_REG_PHASE 0x034 /* ro: Capture phase of read data, in half clocks; bits 8 to 11 and 16 to 19: the least and the most that the last test found right; bit 31: none was */
+#define CASTBAG_BOARD_REG_BOARD_0 0x040 /* ro: The board's name, bytes 0 on */
+#define CASTBAG_BOARD_REG_BOARD_1 0x044 /* ro: The board's name, bytes 4 on */
+#define CASTBAG_BOARD_REG_BOARD_2 0x048 /* ro: The board's name, bytes 8 on */
+#define CASTBAG_BOARD_REG_BOARD_3 0x04c /* ro: The board's name, bytes 12 on */
+#define CASTBAG_BOARD_REG_PRESET_0 0x050 /* ro: The engine's preset, bytes 0 on */
+#define CASTBAG_BOARD_REG_PRESET_1 0x054 /* ro: The engine's preset, bytes 4 on */
+#define CASTBAG_BOARD_REG_PRESET_2 0x058 /* ro: The engine's preset, bytes 8 on */
+#define CASTBAG_BOARD_REG_PRESET_3 0x05c /* ro: The engine's preset, bytes 12 on */
+#define CASTBAG_BOARD_REG_BUILD_0 0x060 /* ro: Hash of what the bitstream was made from, bytes 0 on */
+#define CASTBAG_BOARD_REG_BUILD_1 0x064 /* ro: Hash of what the bitstream was made from, bytes 4 on */
+#define CASTBAG_BOARD_REG_BUILD_2 0x068 /* ro: Hash of what the bitstream was made from, bytes 8 on */
+#define CASTBAG_BOARD_REG_BUILD_3 0x06c /* ro: Hash of what the bitstream was made from, bytes 12 on */
+#define CASTBAG_BOARD_REG_TOOLS_0 0x080 /* ro: Tools that made it, and their versions, bytes 0 on */
+#define CASTBAG_BOARD_REG_TOOLS_1 0x084 /* ro: Tools that made it, and their versions, bytes 4 on */
+#define CASTBAG_BOARD_REG_TOOLS_2 0x088 /* ro: Tools that made it, and their versions, bytes 8 on */
+#define CASTBAG_BOARD_REG_TOOLS_3 0x08c /* ro: Tools that made it, and their versions, bytes 12 on */
+#define CASTBAG_BOARD_REG_TOOLS_4 0x090 /* ro: Tools that made it, and their versions, bytes 16 on */
+#define CASTBAG_BOARD_REG_TOOLS_5 0x094 /* ro: Tools that made it, and their versions, bytes 20 on */
+#define CASTBAG_BOARD_REG_TOOLS_6 0x098 /* ro: Tools that made it, and their versions, bytes 24 on */
+#define CASTBAG_BOARD_REG_TOOLS_7 0x09c /* ro: Tools that made it, and their versions, bytes 28 on */
+#define CASTBAG_BOARD_REG_TOOLS_8 0x0a0 /* ro: Tools that made it, and their versions, bytes 32 on */
+#define CASTBAG_BOARD_REG_TOOLS_9 0x0a4 /* ro: Tools that made it, and their versions, bytes 36 on */
+#define CASTBAG_BOARD_REG_TOOLS_10 0x0a8 /* ro: Tools that made it, and their versions, bytes 40 on */
+#define CASTBAG_BOARD_REG_TOOLS_11 0x0ac /* ro: Tools that made it, and their versions, bytes 44 on */
+#define CASTBAG_BOARD_REG_TOOLS_12 0x0b0 /* ro: Tools that made it, and their versions, bytes 48 on */
+#define CASTBAG_BOARD_REG_TOOLS_13 0x0b4 /* ro: Tools that made it, and their versions, bytes 52 on */
+#define CASTBAG_BOARD_REG_TOOLS_14 0x0b8 /* ro: Tools that made it, and their versions, bytes 56 on */
+#define CASTBAG_BOARD_REG_TOOLS_15 0x0bc /* ro: Tools that made it, and their versions, bytes 60 on */
+
+/* Bits of TEST: the test of memory. */
+#define CASTBAG_BOARD_TEST_RUNNING 1 /* it runs; memory is not to be used */
+#define CASTBAG_BOARD_TEST_PASSED 2 /* the last one found nothing */
+#define CASTBAG_BOARD_TEST_FAILED 4 /* it found the word of TEST_ADDRESS wrong */
 
 #endif

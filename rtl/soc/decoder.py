@@ -15,13 +15,13 @@ from ..axi import DECERR, SLVERR, AXI4LiteSignature
 class Decoder(wiring.Component):
     """Each access goes to the region that it lies in; one that lies in none is answered DECERR.
 
-    One access at a time, reads before writes; an access is passed on two cycles after it is taken,
-    its answer one after it came. While `abandon` is high a waiting access is answered SLVERR: its
-    subordinate is being reset, and will not answer.
+    One access at a time, reads before writes; an access is passed on the cycle after it is taken,
+    its answer the one after it came. While `abandon` is high a waiting access is answered SLVERR:
+    all subordinates are being reset, and will not answer.
 
     Args:
         regions: By name, (base, bytes) of each: bytes is a power of two, base a multiple of it,
-            no two overlap.
+            no two overlap, and all lie within the manager's addresses.
         address_bits: Of the manager's addresses.
 
     Members:
@@ -39,6 +39,11 @@ class Decoder(wiring.Component):
                 raise ValueError(
                     f"region {name}: {size:#x} bytes at {base:#x}: must be a power of two of at"
                     " least 8 bytes, on a multiple of it"
+                )
+            if base + size > 1 << address_bits:
+                raise ValueError(
+                    f"region {name}: {size:#x} bytes at {base:#x}: beyond {address_bits} bits of"
+                    " address"
                 )
         spans = sorted((base, base + size, name) for name, (base, size) in regions.items())
         for (_, end, first), (start, _, second) in zip(spans, spans[1:], strict=False):

@@ -21,7 +21,8 @@ class MemoryJoin(wiring.Component):
     and memory must answer in order, whatever their ids. Reads and writes do not wait for each
     other. A burst reaches memory a cycle after it is taken here, its data at once; at most
     `OUTSTANDING` each way are unanswered. Data of writes pass in the order of their bursts: a
-    manager that has offered a burst must give its data, whatever the others do.
+    manager that has offered a burst must give its data, whatever the others do. Of a burst its
+    address, length and size are kept; it is an incrementing one, and ids are 0 both ways.
 
     Args:
         managers: How many.

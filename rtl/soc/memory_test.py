@@ -22,8 +22,9 @@ SEED = 0x9E3779B97F4A7C15
 
 PASSES = (0xFF, 0x55, 0xAA)
 """Byte strobes of each pass. The first writes the pattern, the others its inverse: the second to
-half of the bytes and the third to the rest, so that each bit takes both values, and a mask that
-masks nothing, or too much, shows."""
+half of the bytes and the third to the rest, so that each bit takes both values. To a byte that is
+masked the inverse of what it holds is offered, so that a mask that masks nothing, or too much,
+shows."""
 
 
 def next_pattern(word: Value) -> Value:
@@ -42,7 +43,8 @@ class MemoryTest(wiring.Component):
     with the first word that is wrong is the last: `address`, `expected`, `got` hold it until the
     next test. A word takes six beats in all.
 
-    An answer that is an error counts as a wrong word. Memory must answer every burst.
+    An answer to a read that is an error counts as a wrong word; one to a write is not looked at,
+    for what became of the write shows when it is read. Memory must answer every burst.
 
     Args:
         address_bits: Of the port; data are 64 bits.
@@ -207,10 +209,11 @@ class MemoryTest(wiring.Component):
     def _write(self, m: Module, number: Signal, bursts: Signal) -> Value:
         """Write a pass; true once all of it is answered."""
         write = self.write
+        inverse = Array([0, _bits(0xFF), _bits(PASSES[2])])[number]
         m.d.comb += [
             write.awvalid.eq(self._offered != bursts),
             write.wvalid.eq(self._words >> exact_log2(BURST_WORDS) != bursts),
-            write.wdata.eq(self._pattern ^ (number != 0).replicate(64)),
+            write.wdata.eq(self._pattern ^ inverse),
             write.wstrb.eq(Array(PASSES)[number]),
             write.wlast.eq(self._words[: exact_log2(BURST_WORDS)].all()),
             write.bready.eq(1),

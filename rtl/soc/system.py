@@ -174,9 +174,7 @@ class System(wiring.Component):
                 "memory": (board.MEMORY_BASE, config.memory_bytes),
             }
         )
-        m.submodules.registers = registers = RegisterFile(
-            registers=board.REGISTERS, space=board.REGISTER_SPACE
-        )
+        registers = RegisterFile(registers=board.REGISTERS, space=board.REGISTER_SPACE)
         engine = Engine(config.engine)
         window = MemoryWindow(size=config.memory_bytes, **self._bus)
         test = MemoryTest(
@@ -186,6 +184,8 @@ class System(wiring.Component):
             phases=config.phases,
         )
         join = MemoryJoin(managers=3, **self._bus)
+        # All that the decoder leads to: it abandons accesses meanwhile, wherever they went.
+        m.submodules.registers = ResetInserter(reset)(registers)
         m.submodules.engine = ResetInserter(reset)(engine)
         m.submodules.window = ResetInserter(reset)(window)
         m.submodules.memory_test = ResetInserter(reset)(test)

@@ -200,6 +200,7 @@ class WriteMemory:
         config: EngineConfig,
         content: bytearray,
         *,
+        bus: str = "axi",
         latency: int = 1,
         order: str = "any",
         address_stall: str = "never",
@@ -215,8 +216,8 @@ class WriteMemory:
         self.gaps = 0
         self.answered = 0
         self._bench, self._config, self._latency, self._order = bench, config, latency, order
-        self._address = Channel(bench, "aw", ADDRESS_FIELDS, address_stall)
-        self._data = Channel(bench, "w", ("data", "strb", "last"), data_stall)
+        self._address = Channel(bench, "aw", ADDRESS_FIELDS, address_stall, bus=bus)
+        self._data = Channel(bench, "w", ("data", "strb", "last"), data_stall, bus=bus)
         self._stall = PATTERNS[answer_stall](bench.rng)
         self._open: deque[Burst] = deque()  # bursts whose data are not all written
         self._beats: deque[dict[str, int]] = deque()  # taken before their address
@@ -225,8 +226,10 @@ class WriteMemory:
         self._within = False  # the last beat that was taken did not end its burst
         self._answers: deque[tuple[int, int]] = deque()  # not before, response
         self._answering = False
-        bench.dut.axi__bvalid.value = 0
-        bench.dut.axi__bid.value = 0
+        names = ("id", "valid", "ready", "resp")
+        self._response = {name: getattr(bench.dut, f"{bus}__b{name}") for name in names}
+        self._response["valid"].value = 0
+        self._response["id"].value = 0
         bench.add(self)
 
     def tick(self) -> None:
@@ -268,17 +271,16 @@ class WriteMemory:
             self._answers.append((self._bench.cycle + self._latency, response))
 
     def _answer(self) -> None:
-        dut = self._bench.dut
-        if self._answering and int(dut.axi__bready.value):
+        if self._answering and int(self._response["ready"].value):
             self._answers.popleft()
             self._answering = False
             self.answered += 1
         if not self._answering:
             due = self._answers and self._bench.cycle + 1 >= self._answers[0][0]
             self._answering = bool(due and not next(self._stall))
-            dut.axi__bvalid.value = int(self._answering)
+            self._response["valid"].value = int(self._answering)
             if self._answering:
-                dut.axi__bresp.value = self._answers[0][1]
+                self._response["resp"].value = self._answers[0][1]
 
     def _choose(self) -> None:
         """Drive ready of both channels as the order of this memory has it."""

@@ -9,20 +9,19 @@ import itertools
 import json
 import logging
 import random
-from collections import deque
-from dataclasses import dataclass
 from pathlib import Path
 
 import cocotb
 from cocotbext.axi import AxiBus, AxiMaster
 
-from castbag.rtl.axi import DECERR, INCR, OKAY
+from castbag.rtl.axi import DECERR, OKAY
 from castbag.sim.bench import STALLS, Bench, parameters
 from castbag.sim.sdram import SDRAM_RULES
 
+from .axi_managers import WORD, Burst, Manager
+
 GIVEN = parameters()
 CONSTANTS = GIVEN["constants"]
-WORD = 8
 PAGE = 4096
 ROW_BYTES = 2 << CONSTANTS["COLUMN_BITS"]
 SIZE = 4 * ROW_BYTES << CONSTANTS["ROW_BITS"]
@@ -30,149 +29,6 @@ UP = CONSTANTS["POWER_UP"] + 3 * CONSTANTS["REFRESH"] + 500  # cycles until it i
 SHORT = GIVEN.get("short", False)  # on the slow simulator
 EACH = list(itertools.product(STALLS, STALLS))
 STALLED = EACH if GIVEN.get("each") else [("never", "never"), ("half", "bursts")]
-
-
-@dataclass
-class Burst:
-    """A burst to be carried out, and what came of it."""
-
-    address: int
-    words: int
-    id: int = 0
-    data: bytes = b""  # to write, or as read
-    strobes: list[int] | None = None
-    response: int | None = None
-    beats: int = 0
-    wrong: str = ""
-    finished: int = 0  # cycle
-
-
-class Manager:
-    """A manager of our own: any number of bursts outstanding, each channel stalled for itself."""
-
-    def __init__(self, bench: Bench, *, idle: str = "never", stall: str = "never"):
-        dut = bench.dut
-        self.bench = bench
-        self.to_read: deque[Burst] = deque()
-        self.to_write: deque[Burst] = deque()
-        self.reading: deque[Burst] = deque()
-        self.writing: deque[Burst] = deque()
-        self.beats: deque[tuple[int, int, int]] = deque()
-        self.may_give = None  # beats that may be given on W; None: all
-        self.read_cycles: list[int] = []
-        self.taken: dict[str, list[int]] = {name: [] for name in ("ar", "aw", "w", "r", "b")}
-        self._ports = {
-            name: [getattr(dut, f"s_axi_{name}{part}") for part in ("valid", "ready")]
-            for name in self.taken
-        }
-        self._stalls = {
-            name: STALLS[stall if name in "rb" else idle](bench.rng) for name in self.taken
-        }
-        self._offering = dict.fromkeys(("ar", "aw", "w"), False)
-        self._standing: dict[str, tuple | None] = {"r": None, "b": None}
-        for name, (valid, ready) in self._ports.items():
-            (ready if name in "rb" else valid).value = 0
-        for name, value in {
-            "size": 3,
-            "burst": INCR,
-            "lock": 0,
-            "cache": 3,
-            "prot": 0,
-            "qos": 0,
-        }.items():
-            for channel in ("ar", "aw"):
-                getattr(dut, f"s_axi_{channel}{name}").value = value
-        bench.add(self)
-
-    @property
-    def idle(self) -> bool:
-        return not (self.to_read or self.to_write or self.reading or self.writing)
-
-    def read(self, address: int, words: int, **more) -> Burst:
-        burst = Burst(address, words, **more)
-        self.to_read.append(burst)
-        return burst
-
-    def write(self, address: int, data: bytes, strobes=None, **more) -> Burst:
-        words = len(data) // WORD
-        strobes = strobes or [0xFF] * words
-        burst = Burst(address, words, data=data, strobes=strobes, **more)
-        self.to_write.append(burst)
-        for k, strobe in enumerate(strobes):
-            value = int.from_bytes(data[k * WORD : (k + 1) * WORD], "little")
-            self.beats.append((value, strobe, int(k == words - 1)))
-        return burst
-
-    def tick(self) -> None:
-        dut, cycle = self.bench.dut, self.bench.cycle
-        went = {}
-        for name, (valid, ready) in self._ports.items():
-            went[name] = valid.value == 1 and ready.value == 1
-            if went[name]:
-                self.taken[name].append(cycle)
-        for name, fields in (("r", ("id", "data", "resp", "last")), ("b", ("id", "resp"))):
-            offer = None
-            if self._ports[name][0].value == 1:
-                offer = tuple(int(getattr(dut, f"s_axi_{name}{field}").value) for field in fields)
-            stood = self._standing[name]
-            assert stood is None or offer == stood, f"{name}: {stood} became {offer}"
-            self._standing[name] = None if went[name] else offer
-            if went[name]:
-                (self._take_read if name == "r" else self._take_answer)(cycle, *offer)
-            self._ports[name][1].value = int(not next(self._stalls[name]))
-
-        for name, waiting, under_way in (
-            ("ar", self.to_read, self.reading),
-            ("aw", self.to_write, self.writing),
-        ):
-            if went[name]:
-                under_way.append(waiting.popleft())
-                self._offering[name] = False
-            if not self._offering[name]:
-                self._offering[name] = bool(waiting) and not next(self._stalls[name])
-                if self._offering[name]:
-                    for field, value in (
-                        ("addr", waiting[0].address),
-                        ("len", waiting[0].words - 1),
-                        ("id", waiting[0].id),
-                    ):
-                        getattr(dut, f"s_axi_{name}{field}").value = value
-            self._ports[name][0].value = int(self._offering[name])
-        if went["w"]:
-            self.beats.popleft()
-            self._offering["w"] = False
-            if self.may_give is not None:
-                self.may_give -= 1
-        if not self._offering["w"]:
-            may = self.may_give is None or self.may_give > 0
-            self._offering["w"] = bool(self.beats) and may and not next(self._stalls["w"])
-            if self._offering["w"]:
-                for field, value in zip(("data", "strb", "last"), self.beats[0], strict=True):
-                    getattr(dut, f"s_axi_w{field}").value = value
-        self._ports["w"][0].value = int(self._offering["w"])
-
-    def _take_read(self, cycle: int, id_: int, data: int, response: int, last: int) -> None:
-        burst = self.reading[0]
-        burst.data += data.to_bytes(WORD, "little")
-        burst.beats += 1
-        burst.response = max(burst.response or 0, response)
-        if id_ != burst.id or last != (burst.beats == burst.words):
-            burst.wrong = f"id {id_}, last {last} on beat {burst.beats} of {burst.words}"
-        if burst.beats == burst.words:
-            burst.finished = cycle
-            self.reading.popleft()
-
-    def _take_answer(self, cycle: int, id_: int, response: int) -> None:
-        # It may not come before the burst's last beat; AW's place among the beats is not watched.
-        burst = self.writing.popleft()
-        burst.response = response
-        burst.finished = cycle
-        if id_ != burst.id:
-            burst.wrong = f"id {id_}"
-
-    async def finish(self, *, limit: int = 100_000) -> None:
-        """Wait until all is done."""
-        await self.bench.until(lambda: self.idle, limit=limit)
 
 
 async def start(dut, *, ready: bool = True, phase: int | None = None) -> Bench:
