@@ -187,6 +187,22 @@ PRESETS: dict[str, EngineConfig] = {
     ),
     # ULX3S: 16-bit SDR SDRAM, four transfers a bus word.
     "ulx3s": EngineConfig(bus_bits=64, address_bits=32, index_bits=24, max_dim=512),
+    # Boards of an LFE5U-25F, which has a third of ULX3S' LUTs, and 32 MB: a row of 32 bytes or more
+    # for each index.
+    "ecp5-25f": EngineConfig(
+        bus_bits=64,
+        address_bits=25,
+        index_bits=20,
+        bag_bits=16,
+        max_lookups=1 << 16,
+        run_length=1024,
+        merge_ways=4,
+        way_pairs=64,
+        max_dim=256,
+        window=64,
+        vector_beats=256,
+        vector_requests=32,
+    ),
     # One DDR4-3200 rank of the paper's near-memory system: 25.6 GB/s at 800 MHz.
     "rank": EngineConfig(
         bus_bits=256,
