@@ -237,8 +237,8 @@ def build(
         placed = pool.map(lambda seed: _place(seed, options, folder), numbers)
         for seed, (log, failure) in zip(numbers, placed, strict=True):
             clocks = timing_of(log)
-            if failure and all(timing.achieved >= timing.wanted for timing in clocks.values()):
-                raise ToolFailed(failure, log)  # not for a clock
+            if failure and not _failed_for_time(log):
+                raise ToolFailed(failure, log)
             logs[seed] = log
             say(f"nextpnr: seed {seed}, " + ", ".join(_line(*clock) for clock in clocks.items()))
     timings = {seed: timing_of(log) for seed, log in logs.items()}
@@ -270,6 +270,12 @@ def _device_options(plan: dict[str, str]) -> list[str]:
     words = next(words for words in commands if words[0] == "nextpnr-ecp5")
     at = words.index("--package")
     return words[at - 1 : at + 4]
+
+
+def _failed_for_time(log: str) -> bool:
+    """Whether all that nextpnr calls an error is a clock that was missed."""
+    errors = [line for line in log.splitlines() if line.startswith("ERROR: ")]
+    return bool(errors) and all(_CLOCK.search(line) for line in errors)
 
 
 def _line(clock: str, timing: Timing) -> str:
