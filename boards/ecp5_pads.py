@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Pads of an ECP5 that carry an SDRAM: a register in the I/O cell on each."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Module
 from amaranth.lib import io, wiring
 from amaranth.lib.wiring import In
@@ -22,6 +24,8 @@ class Pads(wiring.Component):
         resource: What the platform calls the chip.
     """
 
+    pads: Any  # SdramPadsSignature, flipped
+
     def __init__(self, pads: SdramPadsSignature, *, resource: str = "sdram"):
         self._resource = resource
         super().__init__({"pads": In(pads)})
@@ -32,7 +36,8 @@ class Pads(wiring.Component):
         pins = platform.request(self._resource, 0, dir="-")
 
         def out(name: str, pin, value) -> None:
-            m.submodules[name] = buffer = io.DDRBuffer("o", pin)
+            buffer: Any = io.DDRBuffer(io.Direction.Output, pin)
+            m.submodules[name] = buffer
             m.d.comb += [buffer.o[0].eq(value), buffer.o[1].eq(value)]
 
         for name, pin in (("ras", pins.ras), ("cas", pins.cas), ("we", pins.we)):
@@ -42,7 +47,8 @@ class Pads(wiring.Component):
         out("ba", pins.ba, pads.ba)
         out("a", pins.a, pads.a)
         out("dqm", pins.dqm, pads.dqm)
-        m.submodules.dq = dq = io.DDRBuffer("io", pins.dq)
+        dq: Any = io.DDRBuffer(io.Direction.Bidir, pins.dq)
+        m.submodules.dq = dq
         m.d.comb += [
             dq.oe.eq(pads.dq_oe),
             dq.o[0].eq(pads.dq_o),
@@ -50,6 +56,7 @@ class Pads(wiring.Component):
             pads.dq_i_rise.eq(dq.i[0]),
             pads.dq_i_fall.eq(dq.i[1]),
         ]
-        m.submodules.clock = clock = io.DDRBuffer("o", pins.clk, o_domain="chip")
+        clock: Any = io.DDRBuffer(io.Direction.Output, pins.clk, o_domain="chip")
+        m.submodules.clock = clock
         m.d.comb += Cat(clock.o[0], clock.o[1]).eq(0b01)
         return m

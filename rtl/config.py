@@ -185,8 +185,26 @@ PRESETS: dict[str, EngineConfig] = {
         vector_beats=64,
         vector_requests=16,
     ),
-    # ULX3S: 16-bit SDR SDRAM, four transfers a bus word.
+    # ULX3S 85F and 45F: 16-bit SDR SDRAM, four transfers a bus word.
     "ulx3s": EngineConfig(bus_bits=64, address_bits=32, index_bits=24, max_dim=512),
+    # Boards of an LFE5U-25F and 32 MB: a row of 32 bytes for each index fills them. LUTs are what
+    # is short: runs of 16, merged 16 at a time, take 1,900 off the sorter of runs of 1,024, merged
+    # 4 at a time. Of 65,536 lookups both merge twice before the last time, of fewer these once or
+    # twice more: 12 bytes a lookup each, little beside the vectors.
+    "ecp5-25f": EngineConfig(
+        bus_bits=64,
+        address_bits=25,
+        index_bits=20,
+        bag_bits=16,
+        max_lookups=1 << 16,
+        run_length=16,
+        merge_ways=16,
+        way_pairs=64,
+        max_dim=512,
+        window=256,
+        vector_beats=512,
+        vector_requests=128,
+    ),
     # One DDR4-3200 rank of the paper's near-memory system: 25.6 GB/s at 800 MHz.
     "rank": EngineConfig(
         bus_bits=256,
