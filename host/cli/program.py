@@ -32,21 +32,22 @@ class Program(click.Group):
         try:
             status = super().main(*args, standalone_mode=False, **extra)
         except click.ClickException as error:
-            status = _fail(error.format_message(), BAD_INPUT)
+            status = fail(error.format_message(), BAD_INPUT)
         except (Refused, BatchError, ConfigError, UnknownMemory) as error:
-            status = _fail(str(error), BAD_INPUT)
+            status = fail(str(error), BAD_INPUT)
         except MemoryError as error:
-            status = _fail(f"too large for this machine's memory ({error})", BAD_INPUT)
+            status = fail(f"too large for this machine's memory ({error})", BAD_INPUT)
         except (ToolMissing, DeviceUnusable) as error:
-            status = _fail(str(error), NO_TOOL)
+            status = fail(str(error), NO_TOOL)
         except (DeviceStopped, SimulationFailed) as error:
-            status = _fail(str(error), WRONG)
+            status = fail(str(error), WRONG)
         except (click.Abort, KeyboardInterrupt):
-            status = _fail("interrupted", 130)
+            status = fail("interrupted", 130)
         raise SystemExit(status or 0)
 
 
-def _fail(message: str, status: int) -> int:
+def fail(message: str, status: int) -> int:
+    """Say in a line what is wrong; gives the status."""
     click.echo(f"castbag: {message}", err=True)
     return status
 
