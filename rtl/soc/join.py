@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """MemoryJoin: several AXI4 managers share one memory."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -32,6 +34,9 @@ class MemoryJoin(wiring.Component):
         read, read1, ...; write, write1, ...: The managers'.
         memory_read, memory_write: Memory's.
     """
+
+    memory_read: Any  # AXI4ReadSignature
+    memory_write: Any  # AXI4WriteSignature
 
     def __init__(self, *, managers: int, address_bits: int, data_bits: int):
         if managers < 1:

@@ -101,7 +101,7 @@ class MemoryTest(wiring.Component):
                 "running": Out(1),
                 "passed": Out(1),
                 "failed": Out(1),
-                "phase": Out(4, init=phase),
+                "phase": Out(4, init=phase),  # pyright: ignore[reportCallIssue]  (stubs lack it)
                 "least": Out(4),
                 "most": Out(4),
                 "none_right": Out(1),

@@ -41,8 +41,8 @@ class SdramSystem(wiring.Component):
         self.config, self.chip = config, chip
         super().__init__(
             {
-                "rx": In(1, init=1),
-                "tx": Out(1, init=1),
+                "rx": In(1, init=1),  # pyright: ignore[reportCallIssue]  (stubs lack it)
+                "tx": Out(1, init=1),  # pyright: ignore[reportCallIssue]
                 "button": In(1),
                 **{name: Out(1) for name in ("heartbeat", "tested", "running", "error")},
                 "pads": Out(SdramPadsSignature(chip)),

@@ -21,6 +21,7 @@ from ..link.link import HostLink
 from . import map as board
 from .decoder import Decoder
 from .join import MemoryJoin
+from .map import BUILD_BYTES
 from .memory_test import MemoryTest
 from .window import MemoryWindow
 
@@ -58,7 +59,7 @@ class SystemConfig:
     memory_bytes: int
     phase: int = 0
     phases: int = 16
-    build: bytes = bytes(board.BUILD_BYTES)
+    build: bytes = bytes(BUILD_BYTES)
     tools: str = ""
     silence: float = SILENCE
     debounce: int = 1 << 20
@@ -144,8 +145,8 @@ class System(wiring.Component):
         }
         super().__init__(
             {
-                "rx": In(1, init=1),
-                "tx": Out(1, init=1),
+                "rx": In(1, init=1),  # pyright: ignore[reportCallIssue]  (stubs lack it)
+                "tx": Out(1, init=1),  # pyright: ignore[reportCallIssue]
                 "button": In(1),
                 "heartbeat": Out(1),
                 "tested": Out(1),
@@ -153,7 +154,7 @@ class System(wiring.Component):
                 "error": Out(1),
                 "memory_read": Out(AXI4ReadSignature(**self._bus)),
                 "memory_write": Out(AXI4WriteSignature(**self._bus)),
-                "memory_phase": Out(4, init=config.phase),
+                "memory_phase": Out(4, init=config.phase),  # pyright: ignore[reportCallIssue]
                 "memory_reset": Out(1),
             }
         )
@@ -167,14 +168,15 @@ class System(wiring.Component):
             cycles_a_bit=Fraction(config.clock_hz, config.baud),
             silence=round(config.silence * config.clock_hz),
         )
-        m.submodules.decoder = decoder = Decoder(
+        decoder: Any = Decoder(  # its members are the regions'
             regions={
                 "engine": (board.ENGINE_BASE, control.REGISTER_SPACE),
                 "board": (board.BOARD_BASE, board.REGISTER_SPACE),
                 "memory": (board.MEMORY_BASE, config.memory_bytes),
             }
         )
-        registers = RegisterFile(registers=board.REGISTERS, space=board.REGISTER_SPACE)
+        m.submodules.decoder = decoder
+        registers: Any = RegisterFile(registers=board.REGISTERS, space=board.REGISTER_SPACE)
         engine = Engine(config.engine)
         window = MemoryWindow(size=config.memory_bytes, **self._bus)
         test = MemoryTest(
@@ -211,7 +213,11 @@ class System(wiring.Component):
         return m
 
     def _control(
-        self, m: Module, registers: RegisterFile, engine: Engine, test: MemoryTest
+        self,
+        m: Module,
+        registers: Any,  # RegisterFile, whose members are the table's
+        engine: Engine,
+        test: MemoryTest,
     ) -> None:
         """Resets and tests, and what the registers show."""
         config = self.config
