@@ -171,9 +171,11 @@ def test_emit(monkeypatch):
         (["presets", "--run-length", 16], "preset rank: run_length = 16: must be at least 32"),
         (["build"], "BOARD"),
         (
-            ["build", "ulx3s"],
-            "board 'ulx3s': no board is built yet; `castbag emit` writes the core",
+            ["build", "zzz"],
+            "board 'zzz' unknown: there are ulx3s, ulx3s-45f, ulx3s-25f, ulx3s-12f, icesugar-pro",
         ),
+        (["build", "ulx3s", "--seeds", 0], "0 is not in the range"),
+        (["build", "ulx3s", "--clock", 75], "'75' is not one of '50', '100'"),
         (["zzz"], "zzz"),
     ],
 )
