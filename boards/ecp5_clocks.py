@@ -56,8 +56,12 @@ class Clocks(Component):
         m.submodules.source = source
         locked = Signal()
         divider = VCO_MHZ // self._mhz
-        for clock in (sync.clk, chip.clk):
-            platform.add_clock_constraint(clock, self._mhz * 1e6 * MARGIN)
+        # Nets of their own, kept: nextpnr ignores a constraint of a net that it doesn't find.
+        made_sync = Signal(attrs={"keep": True})
+        made_chip = Signal(attrs={"keep": True})
+        m.d.comb += [sync.clk.eq(made_sync), chip.clk.eq(made_chip)]
+        for made in (made_sync, made_chip):
+            platform.add_clock_constraint(made, self._mhz * 1e6 * MARGIN)
         # An output lags by whole periods of the VCO (CPHASE) and eighths of one (FPHASE); the
         # feedback is the first output, whose own lag is the reference.
         lag = divider * PHASES * self._phase // 360
@@ -89,7 +93,7 @@ class Clocks(Component):
             p_CLKOS_CPHASE=first + lag // PHASES,
             p_CLKOS_FPHASE=lag % PHASES,
             i_CLKI=source.i,
-            i_CLKFB=sync.clk,
+            i_CLKFB=made_sync,
             i_RST=Const(0),
             i_STDBY=Const(0),
             i_PHASESEL0=Const(0),
@@ -100,8 +104,8 @@ class Clocks(Component):
             i_PLLWAKESYNC=Const(0),
             i_ENCLKOP=Const(0),
             i_ENCLKOS=Const(0),
-            o_CLKOP=sync.clk,
-            o_CLKOS=chip.clk,
+            o_CLKOP=made_sync,
+            o_CLKOS=made_chip,
             o_LOCK=locked,
         )
         m.submodules.reset = ResetSynchronizer(~locked, domain="sync")

@@ -19,6 +19,9 @@ class Pads(wiring.Component):
     are the samples at the clock's two edges. So data, commands and the direction of `dq` leave in
     the same cycle. The chip's clock leaves by such a register too, of the domain `chip`.
 
+    DDR registers have stages more than PAD_STAGES says, each way as many for all pins; the phase at
+    which data are right is as much later, and the memory test finds it.
+
     Args:
         pads: The controller's signature.
         resource: What the platform calls the chip.

