@@ -102,7 +102,7 @@ def test_memory_test(phases, simulator, tmp_path):
     given = {"memory_bytes": size, "phases": phases, "phase": 3}
     simulate(
         MemoryTest(address_bits=20, **given),
-        "tests.benches.memory_test",
+        "tests.benches.memory_tester",
         simulator=simulator,
         folder=tmp_path,
         short=simulator == "icarus",

@@ -16,7 +16,7 @@ MAY_IMPORT = {
     "rtl": {"rtl"},
     "sim": {"sim", "rtl", "host"},
     "host": {"host", "rtl", "golden", "sim", "boards"},
-    "boards": {"boards", "rtl", "host"},
+    "boards": {"boards", "rtl", "host", "sim"},
 }
 """Folders that a folder's files may import from."""
 

@@ -223,14 +223,15 @@ class System(wiring.Component):
         config = self.config
         wait = Signal(range(RESET_DELAY + RESET_CYCLES + 1))
         fresh = Signal(init=1)  # the test after a reset is due
-        m.d.comb += self.memory_reset.eq((wait != 0) & (wait <= RESET_CYCLES))
+        # A flip-flop: it goes all over the device.
+        m.d.sync += self.memory_reset.eq((wait != 0) & (wait <= RESET_CYCLES))
         with m.If(wait != 0):
             m.d.sync += [wait.eq(wait - 1), fresh.eq(1)]
         with m.Elif(registers.RESET_clear[0]):
             m.d.sync += wait.eq(RESET_DELAY + RESET_CYCLES)
         asked = (registers.TEST_clear[0] | self._pressed(m)) & ~engine.busy
         m.d.comb += [
-            test.start.eq((fresh | asked) & (wait == 0)),
+            test.start.eq((fresh | asked) & (wait == 0) & ~self.memory_reset),
             test.size.eq(Mux(fresh, config.first_test_bytes, registers.TEST_BYTES)),
         ]
         with m.If(test.start):
