@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // What yosys' own models of ECP5 cells leave out, for the simulation of synthesised netlists:
-// the block RAM and the multiplier. Written from Lattice's memory usage guide (FPGA-TN-02204),
-// its sysDSP usage guide (FPGA-TN-02205) and yosys' description of what it maps to them.
+// the block RAM and the multiplier. Written from yosys' description of what it maps to them; not
+// compared with Lattice's guides to them (FPGA-TN-02204, FPGA-TN-02205).
 
 // Yosys' own LUT, for a simulator of two states: it is built in a fraction of the time.
 `ifdef VERILATOR
