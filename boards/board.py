@@ -14,7 +14,7 @@ from amaranth.lib import io, wiring
 from castbag.rtl.config import ConfigError, preset
 from castbag.rtl.sdram import SdramChip
 from castbag.rtl.soc.sdram_system import SdramSystem
-from castbag.rtl.soc.system import SystemConfig
+from castbag.rtl.soc.system import LIGHTS, SystemConfig
 from castbag.sim.model import ToolMissing
 
 from .ecp5_clocks import Clocks
@@ -27,9 +27,6 @@ BAUD = 3_000_000
 
 CLOCKS = (100, 50)
 """Clocks of the engine that a board can be built for, MHz."""
-
-LIGHTS = ("heartbeat", "tested", "running", "error")
-"""What a board shows, in the order of `Board.lights`: see `System`."""
 
 
 @dataclass(frozen=True)

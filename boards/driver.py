@@ -6,16 +6,20 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from castbag.host.device import Command, DeviceUnusable, Outcome, Progress, Run
+from castbag.host.device import (
+    RING_BYTES,
+    Command,
+    DeviceUnusable,
+    Outcome,
+    Progress,
+    Run,
+)
 from castbag.host.files import Refused
 from castbag.rtl.config import PRESETS, EngineConfig
 from castbag.rtl.control import map as engine
 from castbag.rtl.soc import map as board
 
 from .link import Link
-
-RING_BYTES = 0x1000
-"""Bytes at the start of memory that hold the ring of descriptors; buffers lie above."""
 
 POLL_SECONDS = 0.01
 
@@ -141,24 +145,25 @@ class BoardDevice:
     def _reset(self) -> None:
         """All but the link begins anew: whatever another host left under way is gone."""
         self._link.write_word(self._board("RESET"), 1)
-        self._await_test(f"within {TEST_SECONDS:g} seconds of its reset", wait_start=True)
+        self._link.read_word(self._board("TEST"))  # longer than it takes from answer to reset
+        self._await_test()
 
     def test_memory(self, size: int = 0) -> None:
         """Have `size` bytes of memory tested, 0 for all; their contents are lost."""
         self._link.write_word(self._board("TEST_BYTES"), size)
         self._link.write_word(self._board("TEST"), 1)
-        self._await_test(f"within {TEST_SECONDS:g} seconds", wait_start=False)
+        self._await_test()
 
-    def _await_test(self, within: str, *, wait_start: bool) -> None:
+    def _await_test(self) -> None:
         end = time.monotonic() + TEST_SECONDS + self._patience
         result = 0
         while not result & (board.Test.PASSED | board.Test.FAILED):
             if time.monotonic() > end:
-                raise BoardStuck(f"the board's test of memory was not over {within}")
+                raise BoardStuck(
+                    f"the board's test of memory was not over within {TEST_SECONDS:g} seconds"
+                )
             time.sleep(POLL_SECONDS)
             result = self._link.read_word(self._board("TEST"))
-            if wait_start:  # the reset is a moment after its answer
-                result, wait_start = 0, False
         if result & board.Test.PASSED:
             return
         space = self._link.read(board.BOARD_BASE, board.REGISTER_SPACE)
@@ -214,7 +219,7 @@ class BoardDevice:
             if (
                 address % 4
                 or size % 4
-                or not RING_BYTES <= address <= address + size <= (self._identity.memory_bytes)
+                or not RING_BYTES <= address <= address + size <= self._identity.memory_bytes
             ):
                 raise ValueError(
                     f"command {number}: {size} bytes at {address:#x}: must be whole words in"

@@ -22,9 +22,10 @@ from castbag.golden.step import Op
 from castbag.golden.traffic import CAST_BYTES, ELEMENT_BYTES, Dataflow
 from castbag.rtl.config import EngineConfig
 
+from .device import RING_BYTES
 from .files import Refused
 
-BASE = 0x1000
+BASE = RING_BYTES
 """Nothing is laid out below: the device keeps its descriptors there."""
 ALIGNMENT = 4096
 GUARD = 256

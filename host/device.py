@@ -19,6 +19,9 @@ from castbag.rtl.config import EngineConfig
 
 from .activity import Activity
 
+RING_BYTES = 0x1000
+"""Bytes at the start of memory that hold the ring of descriptors; buffers lie above."""
+
 
 class DeviceUnusable(Exception):  # noqa: N818  (it is a state of the world, not a fault)
     """A device is not there, or cannot be used as it is; the message says in a line what to do."""

@@ -15,14 +15,11 @@ from pathlib import Path
 
 from castbag.rtl.sdram import SdramChip
 from castbag.rtl.soc.sdram_system import SdramSystem
-from castbag.rtl.soc.system import SystemConfig
+from castbag.rtl.soc.system import LIGHTS, SystemConfig
 from castbag.rtl.verilog import to_verilog
 
 from .model import Model, SimulationFailed, header_ports
 from .sdram import SDRAM_RULES, Padded, sdram_constants
-
-LIGHTS = ("heartbeat", "tested", "running", "error")
-"""By bit."""
 
 START_SECONDS = 60
 

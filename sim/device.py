@@ -13,15 +13,12 @@ from pathlib import Path
 import numpy as np
 
 from castbag.host.activity import NAMES, Activity
-from castbag.host.device import Command, Outcome, Progress, Run
+from castbag.host.device import RING_BYTES, Command, Outcome, Progress, Run
 from castbag.rtl.config import EngineConfig
 from castbag.rtl.control.map import COUNTERS, DESCRIPTOR_BYTES, Phase, field, register
 
 from .memories import UnknownMemory, memory_of, memory_sources
 from .model import SIMULATORS, Model, SimulationFailed, header_ports
-
-RING_BYTES = 0x1000
-"""Bytes at the start of memory that hold the ring of descriptors; buffers lie above."""
 
 SOURCES = ("held.v", "axi_rules.v", "faults.v", "records.v", "system.v")
 

@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 
 from castbag.golden import fp32
-from castbag.host.device import Command
+from castbag.host.device import RING_BYTES, Command
 from castbag.host.step import DATAFLOWS, run_step
 from castbag.host.workload import prepare
 from castbag.rtl.axi import DECERR, SLVERR
 from castbag.rtl.config import preset
 from castbag.rtl.control.map import Awaited, Error
-from castbag.sim.device import RING_BYTES, Faults, SimulatedDevice
+from castbag.sim.device import Faults, SimulatedDevice
 from castbag.sim.memories import MEMORIES
 from castbag.sim.model import SIMULATORS
 from tests.test_engine import trace_of

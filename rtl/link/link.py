@@ -73,10 +73,12 @@ class HostLink(wiring.Component):
         )
 
     @classmethod
-    def at(cls, *, clock: int, baudrate: int, depth: int = 1024) -> "HostLink":
-        """The link at a clock in Hz, with the times that the host side assumes."""
+    def at(
+        cls, *, clock: int, baudrate: int, silence: float = SILENCE, depth: int = 1024
+    ) -> "HostLink":
+        """The link at a clock in Hz; `silence` in seconds, as the host side assumes it."""
         return cls(
-            cycles_a_bit=Fraction(clock, baudrate), silence=round(SILENCE * clock), depth=depth
+            cycles_a_bit=Fraction(clock, baudrate), silence=round(silence * clock), depth=depth
         )
 
     def elaborate(self, platform):

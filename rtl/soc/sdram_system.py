@@ -9,7 +9,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ..sdram import SdramChip, SdramController, SdramPadsSignature
-from .system import System, SystemConfig
+from .system import LIGHTS, System, SystemConfig
 
 
 class SdramSystem(wiring.Component):
@@ -44,7 +44,7 @@ class SdramSystem(wiring.Component):
                 "rx": In(1, init=1),  # pyright: ignore[reportCallIssue]  (stubs lack it)
                 "tx": Out(1, init=1),  # pyright: ignore[reportCallIssue]
                 "button": In(1),
-                **{name: Out(1) for name in ("heartbeat", "tested", "running", "error")},
+                **{name: Out(1) for name in LIGHTS},
                 "pads": Out(SdramPadsSignature(chip)),
             }
         )
@@ -67,6 +67,6 @@ class SdramSystem(wiring.Component):
             self.tx.eq(system.tx),
             system.button.eq(self.button),
         ]
-        for name in ("heartbeat", "tested", "running", "error"):
+        for name in LIGHTS:
             m.d.comb += getattr(self, name).eq(getattr(system, name))
         return m

@@ -3,7 +3,6 @@
 """System: an engine, a host's link and a memory test, around a memory that is somebody else's."""
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, ResetInserter, Signal, Value
@@ -24,6 +23,9 @@ from .join import MemoryJoin
 from .map import BUILD_BYTES
 from .memory_test import MemoryTest
 from .window import MemoryWindow
+
+LIGHTS = ("heartbeat", "tested", "running", "error")
+"""Members that are for LEDs, see `System`."""
 
 RESET_DELAY = 256
 """Cycles from a write of RESET to the reset: time for the write's answer to come back."""
@@ -148,10 +150,7 @@ class System(wiring.Component):
                 "rx": In(1, init=1),  # pyright: ignore[reportCallIssue]  (stubs lack it)
                 "tx": Out(1, init=1),  # pyright: ignore[reportCallIssue]
                 "button": In(1),
-                "heartbeat": Out(1),
-                "tested": Out(1),
-                "running": Out(1),
-                "error": Out(1),
+                **{name: Out(1) for name in LIGHTS},
                 "memory_read": Out(AXI4ReadSignature(**self._bus)),
                 "memory_write": Out(AXI4WriteSignature(**self._bus)),
                 "memory_phase": Out(4, init=config.phase),  # pyright: ignore[reportCallIssue]
@@ -164,9 +163,8 @@ class System(wiring.Component):
         config = self.config
         reset = self.memory_reset
 
-        m.submodules.link = link = HostLink(
-            cycles_a_bit=Fraction(config.clock_hz, config.baud),
-            silence=round(config.silence * config.clock_hz),
+        m.submodules.link = link = HostLink.at(
+            clock=config.clock_hz, baudrate=config.baud, silence=config.silence
         )
         decoder: Any = Decoder(  # its members are the regions'
             regions={
