@@ -25,10 +25,12 @@ def build(board: str, seeds: int, clock: str | None, folder) -> int:
     Exit status: 0 built, and every placement meets its clocks; 1 one does not; 2 bad input; 3 a
     tool is missing.
     """
-    from castbag.boards.build import TimingMissed, build_command  # late: it loads all of the RTL
+    # Late: they load all of the RTL.
+    from castbag.boards.build import TimingMissed, build_command
+    from castbag.boards.tools import ToolFailed
 
     try:
         build_command(board, seeds=seeds, clock=int(clock) if clock else None, folder=folder)
-    except TimingMissed as error:
+    except (TimingMissed, ToolFailed) as error:
         return fail(str(error), WRONG)
     return 0
