@@ -185,8 +185,16 @@ PRESETS: dict[str, EngineConfig] = {
         vector_beats=64,
         vector_requests=16,
     ),
-    # ULX3S 85F and 45F: 16-bit SDR SDRAM, four transfers a bus word.
-    "ulx3s": EngineConfig(bus_bits=64, address_bits=32, index_bits=24, max_dim=512),
+    # ULX3S 85F and 45F: 32 MB of 16-bit SDR SDRAM, four transfers a bus word. Rows of one word
+    # would fill them; a million lookups take an eighth of them.
+    "ulx3s": EngineConfig(
+        bus_bits=64,
+        address_bits=25,
+        index_bits=22,
+        bag_bits=20,
+        max_lookups=1 << 20,
+        max_dim=512,
+    ),
     # Boards of an LFE5U-25F and 32 MB: a row of 32 bytes for each index fills them. LUTs are what
     # is short: the sorter of runs of 16, merged 8 at a time, has 2,200 less than that of 1,024,
     # merged 4 at a time. Of 65,536 lookups it merges three times before the last time, not twice:

@@ -269,7 +269,12 @@ class Datapath(wiring.Component):
         with m.Else():
             connect(m, batch.entries, lookups.entries)
         # What holds for all of an activity is known a cycle into it, before the first lookup comes.
-        m.d.sync += [lookups.origin.eq(Origin.NONE), gather.ordered.eq(0), updating.eq(0)]
+        m.d.sync += [
+            batch.keep_empty.eq(0),
+            lookups.origin.eq(Origin.NONE),
+            gather.ordered.eq(0),
+            updating.eq(0),
+        ]
         with m.Switch(activity):
             with m.Case(Activity.COMMAND):
                 m.d.comb += [
@@ -277,8 +282,8 @@ class Datapath(wiring.Component):
                     wanted.count.eq(DESCRIPTOR_WORDS),
                 ]
             with m.Case(Activity.FORWARD):
-                m.d.comb += batch.keep_empty.eq(1)
                 m.d.sync += [
+                    batch.keep_empty.eq(1),
                     lookups.origin.eq(Origin.BAGS),
                     gather.base.eq(command.table),
                     writer.base.eq(command.pooled),

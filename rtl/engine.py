@@ -4,7 +4,15 @@
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, ResetInserter, Signal
+from amaranth.hdl import (
+    Cat,
+    ClockDomain,
+    ClockSignal,
+    DomainRenamer,
+    Module,
+    ResetSignal,
+    Signal,
+)
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -79,7 +87,13 @@ class Engine(wiring.Component):
         m.submodules.command = command = CommandReader(self.config)
         m.submodules.sequencer = sequencer = Sequencer(self.config)
         m.submodules.counters = counters = Counters()
-        m.submodules.datapath = ResetInserter(sequencer.clear)(datapath)
+        # A reset of its own, straight from one gate: it goes to most of the engine's flip-flops.
+        m.domains.datapath = ClockDomain(local=True)
+        m.submodules.datapath = DomainRenamer("datapath")(datapath)
+        m.d.comb += [
+            ClockSignal("datapath").eq(ClockSignal()),
+            ResetSignal("datapath").eq(ResetSignal() | sequencer.clear),
+        ]
         connect(m, flipped(self.control), registers.bus)
         for name in numbered("read", self.config.read_ports):
             connect(m, getattr(datapath, name), flipped(getattr(self, name)))
@@ -137,8 +151,8 @@ class Engine(wiring.Component):
             (write.wvalid, write.wready),
             (write.bvalid, write.bready),
         ]
+        m.d.sync += sequencer.moved.eq(Cat(valid & ready for valid, ready in standing).any())
         m.d.comb += [
-            sequencer.moved.eq(Cat(valid & ready for valid, ready in standing).any()),
             sequencer.awaited.eq(
                 Cat(
                     Cat(read.arvalid for read in reads).any(),

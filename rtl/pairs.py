@@ -321,7 +321,8 @@ class PairReader(wiring.Component):
         m.d.comb += [
             # A complete item leaves on its own; any other when its successor enters.
             held.free.eq(~held.valid | leaves),
-            judged.leaving.eq(~enters | held.free),
+            # So said without `complete`, which is not needed where a successor enters.
+            judged.leaving.eq(~enters | ~held.valid | out_free),
         ]
         m.d.comb += [pairs.i.valid.eq(leaves), pairs.i.payload.eq(held.item)]
         held.load(

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Queue: the one buffer that stands between two streams."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -15,8 +15,13 @@ class Queue(wiring.Component):
     """Every item that enters leaves, once and in order; at most `depth` are held.
 
     One item a cycle in and out at once, full or empty ends excepted. An item that enters an
-    empty queue can leave `latency` cycles later: 1 in LUT RAM; 3 in block RAM, whose read
-    register is followed by one of flip-flops, because block RAM is slow to its outputs.
+    empty queue can leave `latency` cycles later: 1 in flip-flops, where a queue of two lies, and
+    in LUT RAM; 3 in block RAM, whose read register is followed by one of flip-flops, because
+    block RAM is slow to its outputs.
+
+    Both handshakes come straight from flip-flops, whatever the depth: a queue ends the paths
+    through the streams on its two sides, there and back.
+
     What is read from an address in the cycle that writes it is not used, so the RAM needs no
     bypass.
 
@@ -30,9 +35,13 @@ class Queue(wiring.Component):
         level: Items held.
 
     Attributes:
-        memory, write, read: The RAM and its ports.
+        spare: Of a queue of two: its second item, while `full`.
+        full: No item can enter.
+        memory, write, read: Of any other: the RAM and its ports.
         entered, fetched: Items so far that were written to it, and read from it, modulo twice the
             depth: so they are places and counts at once.
+        next_entered, next_fetched: The same, and one more.
+        stored: The RAM holds an item that has not been read.
         waiting: The block RAM's own register holds an item.
     """
 
@@ -49,11 +58,18 @@ class Queue(wiring.Component):
                 "level": Out(range(depth + 1)),
             }
         )
+        self.full = Signal()
+        if depth == 2:
+            self.spare = Signal(shape)
+            return
         self.memory = Memory(shape=shape, depth=depth, init=[])
         self.write = self.memory.write_port()
         self.read = self.memory.read_port(domain="comb" if depth <= LUT_RAM_DEPTH else "sync")
         self.entered = Signal(range(2 * depth))
         self.fetched = Signal.like(self.entered)
+        self.next_entered = Signal.like(self.entered, init=1)
+        self.next_fetched = Signal.like(self.entered, init=1)
+        self.stored = Signal()
         self.waiting = Signal()
 
     i: stream.Interface
@@ -62,47 +78,68 @@ class Queue(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
+        m.d.comb += self.i.ready.eq(~self.full)
+        if self.depth == 2:
+            self._in_registers(m)
+        else:
+            self._in_ram(m)
+        return m
+
+    def _in_registers(self, m: Module) -> None:
+        """What is offered is the first register; what comes while it must stay, the second."""
+        stays = self.o.valid & ~self.o.ready
+        m.d.comb += self.level.eq(self.o.valid + self.full)
+        m.d.sync += self.full.eq(stays & (self.full | self.i.valid))
+        with m.If(~self.full):
+            m.d.sync += self.spare.eq(self.i.payload)
+        with m.If(~stays):
+            m.d.sync += [
+                self.o.valid.eq(self.full | self.i.valid),
+                self.o.payload.eq(Mux(self.full, self.spare, self.i.payload)),
+            ]
+
+    def _in_ram(self, m: Module) -> None:
         m.submodules.memory = self.memory
         write, read = self.write, self.read
         entered, fetched = self.entered, self.fetched
         left = Signal.like(entered)
         entering = self.i.valid & self.i.ready
         leaving = self.o.valid & self.o.ready
-        stored = entered != fetched
         fetching = Signal()
+        # Compared before the handshakes are known: one place is left, one item is.
+        nearly_full = self.next_entered == left ^ self.depth
+        nearly_empty = entered == self.next_fetched
         m.d.comb += [
             self.level.eq((entered - left)[: len(entered)]),
-            self.i.ready.eq(entered != left ^ self.depth),  # they differ by less than the depth
             write.en.eq(entering),
             write.addr.eq(entered),
             write.data.eq(self.i.payload),
+            read.addr.eq(fetched),
         ]
-        with m.If(entering):
-            m.d.sync += entered.eq(entered + 1)
-        with m.If(fetching):
-            m.d.sync += fetched.eq(fetched + 1)
+        m.d.sync += [
+            self.full.eq(~leaving & (self.full | nearly_full & entering)),
+            self.stored.eq(entering | self.stored & ~(nearly_empty & fetching)),
+        ]
+        for moving, place, following in (
+            (entering, entered, self.next_entered),
+            (fetching, fetched, self.next_fetched),
+        ):
+            with m.If(moving):
+                m.d.sync += [place.eq(following), following.eq(following + 1)]
 
         if self.depth <= LUT_RAM_DEPTH:
             m.d.comb += [
                 left.eq(fetched),
-                self.o.valid.eq(stored),
+                self.o.valid.eq(self.stored),
                 self.o.payload.eq(read.data),
                 fetching.eq(leaving),
             ]
-        else:
-            waiting = self.waiting
-            head_free = ~self.o.valid | self.o.ready
-            m.d.comb += [
-                read.en.eq(~waiting | head_free),
-                fetching.eq(stored & read.en),
-            ]
-            with m.If(leaving):
-                m.d.sync += left.eq(left + 1)
-            with m.If(head_free):
-                m.d.sync += [self.o.valid.eq(waiting), self.o.payload.eq(read.data)]
-            with m.If(fetching):
-                m.d.sync += waiting.eq(1)
-            with m.Elif(head_free):
-                m.d.sync += waiting.eq(0)
-        m.d.comb += read.addr.eq(fetched)
-        return m
+            return
+        waiting = self.waiting
+        head_free = ~self.o.valid | self.o.ready
+        m.d.comb += [read.en.eq(~waiting | head_free), fetching.eq(self.stored & read.en)]
+        with m.If(leaving):
+            m.d.sync += left.eq(left + 1)
+        with m.If(head_free):
+            m.d.sync += [self.o.valid.eq(waiting), self.o.payload.eq(read.data)]
+        m.d.sync += waiting.eq(Mux(waiting & ~head_free, 1, self.stored))

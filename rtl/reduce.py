@@ -56,7 +56,7 @@ class Reducer(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config = self.config
-        m.submodules.finished = finished = Queue(VectorWordLayout(config), depth=4)
+        m.submodules.finished = finished = Queue(VectorWordLayout(config), depth=2)
         wiring.connect(m, wiring.flipped(self.o), finished.o)
 
         depth = 2 * SLOTS

@@ -96,7 +96,7 @@ def test_the_last_byte_of_the_address_space_may_be_used():
 
 def test_another_buffer_may_be_too_large():
     with pytest.raises(Refused, match="^pooled larger than the address space: 34359738368 bytes"):
-        layout(PRESETS["ulx3s"], bags=1 << 24, dim=512)
+        layout(EngineConfig(bus_bits=64, address_bits=32, max_dim=512), bags=1 << 24, dim=512)
 
 
 def buffer(**changed):

@@ -51,7 +51,7 @@ def test_pairs_of_four_bytes_have_nothing_to_spare():
 
 
 def test_pairs_of_six_bytes_are_four_in_three_slots():
-    # `ulx3s`: 24 + 24 bits; two bytes to spare in a slot take a third of a pair.
+    # `ulx3s`: 22 + 20 bits; two bytes to spare in a slot take a third of a pair.
     packing = PRESETS["ulx3s"].packing
     assert (packing.pair_bytes, packing.slot_bytes, packing.spare_bytes) == (6, 8, 2)
     assert (packing.group_pairs, packing.group_slots, packing.beat_slots) == (4, 3, 1)

@@ -245,8 +245,11 @@ class CommandReader(wiring.Component):
         longest = len(entries) + len(pitch)
         addend, pitch_left = Signal(longest), Signal.like(pitch)
         end = Signal(max(longest, len(address)) + 1)
+        told = used, limit, error, word
+        kept = [Signal.like(each) for each in told]
         with m.State("choose buffer"):
             m.d.sync += [end.eq(address), addend.eq(entries), pitch_left.eq(pitch)]
+            m.d.sync += [one.eq(each) for one, each in zip(kept, told, strict=True)]
             m.next = "add extent"
         with m.State("add extent"):  # entries * pitch, a bit of the pitch each cycle
             with m.If(pitch_left[0]):
@@ -257,6 +260,7 @@ class CommandReader(wiring.Component):
         with m.State("compare end"):
             m.d.sync += [index.eq(index + 1), self.command.scratch_half.eq(end >> 1)]
             m.next = "choose buffer"
+            used, limit, error, word = kept
             outside = used & (end > limit)
             with m.If(outside | (index == len(ADDRESSES))):
                 m.d.sync += index.eq(0)

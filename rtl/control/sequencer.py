@@ -40,7 +40,8 @@ class Sequencer(wiring.Component):
         awaited: What stands on it, or is to come: `Awaited` bits.
         command, command_done, command_fault, command_position: From the command reader.
         done, cast_done, fault, position, cast_fault, idle: From the datapath.
-        command_start, activity, start, cast_start, descriptor, halt, clear: To the datapath.
+        command_start, activity, start, cast_start, descriptor, halt, clear: To the datapath; all
+            but `descriptor` and `halt` from flip-flops.
         running, active: For the counters: a command runs; phase p of it does.
         busy: A command is being fetched or run.
         owed: A command has failed, and memory has not answered all that it was asked.
@@ -113,7 +114,7 @@ class Sequencer(wiring.Component):
                 "cast_start": Out(1),
                 "descriptor": Out(config.address_bits),
                 "halt": Out(1),
-                "clear": Out(1),
+                "clear": Out(1, init=1),  # pyright: ignore[reportCallIssue]  (stubs lack it)
                 "running": Out(1),
                 "active": Out(len(Phase)),
                 "busy": Out(1),
@@ -131,7 +132,7 @@ class Sequencer(wiring.Component):
         command = self.command
         entering = Signal()  # the first cycle of a state
         casting = Signal()  # the cast has begun and was not done
-        cast_over = ~casting | self.cast_done
+        cast_over = ~casting | (self.cast_done & ~self.cast_start)
         acknowledged = Signal()  # while answers were awaited
         kept = command.dataflow != Dataflow.FUSED
         copies = command.dataflow == Dataflow.EXPAND_COALESCE
@@ -145,6 +146,10 @@ class Sequencer(wiring.Component):
             go("await cast")
             with m.If(cast_over):
                 go("backward")
+
+        def reset_datapath() -> None:
+            go("reset datapath")
+            m.d.sync += self.clear.eq(1)  # a flip-flop: it goes all over the engine
 
         quiet = Signal(32)  # cycles since something moved
         barked = Signal()
@@ -162,7 +167,7 @@ class Sequencer(wiring.Component):
                     self.error_phase.eq(phase),
                 ]
                 go("halt")
-            with m.If(~entering & (self.command_fault != Error.NONE)):
+            with m.If(~entering & ~self.start & (self.command_fault != Error.NONE)):
                 m.d.sync += [
                     self.error.eq(self.command_fault),
                     self.error_position.eq(self.command_position),
@@ -179,22 +184,26 @@ class Sequencer(wiring.Component):
 
         def run_phase(phase: Phase, activity: Activity):
             """Lead the main path through a phase; gives the condition of its end."""
-            m.d.comb += [
-                self.activity.eq(activity),
-                self.start.eq(entering),
-                self.running.eq(1),
-                self.active[phase].eq(1),
-            ]
-            return ~entering & self.done
+            m.d.comb += [self.running.eq(1), self.active[phase].eq(1)]
+            m.d.sync += [self.activity.eq(activity), self.start.eq(entering)]
+            return ~entering & ~self.start & self.done
 
-        m.d.sync += entering.eq(0)
+        def start_cast() -> None:
+            m.d.sync += [self.cast_start.eq(1), casting.eq(1)]
+
+        m.d.sync += [
+            entering.eq(0),
+            self.activity.eq(Activity.IDLE),
+            self.start.eq(0),
+            self.command_start.eq(0),
+            self.cast_start.eq(0),
+            self.clear.eq(0),
+        ]
         m.d.comb += [
             self.descriptor.eq(self.ring_base + (self.head << exact_log2(DESCRIPTOR_BYTES))),
-            self.active[Phase.CAST].eq(self.cast_start | casting),
+            self.active[Phase.CAST].eq(casting),
         ]
-        with m.If(self.cast_start):
-            m.d.sync += casting.eq(1)
-        with m.Elif(self.cast_done):
+        with m.If(cast_over):
             m.d.sync += casting.eq(0)
 
         with m.FSM() as fsm:
@@ -202,18 +211,19 @@ class Sequencer(wiring.Component):
                 with m.If(self.run & (self.head != self.tail)):
                     go("fetch descriptor")
             with m.State("fetch descriptor"):
-                m.d.comb += [
+                m.d.sync += [
                     self.activity.eq(Activity.COMMAND),
                     self.start.eq(entering),
                     self.command_start.eq(entering),
                 ]
-                with m.If(~entering & self.command_done):
+                with m.If(~entering & ~self.start & self.command_done):
                     go("begin cast")
                     with m.If(command.forward):
                         go("forward")
                 stop_on_fault(Phase.FORWARD)
             with m.State("forward"):
-                m.d.comb += self.cast_start.eq(entering & command.backward)
+                with m.If(entering & command.backward):
+                    start_cast()
                 with m.If(run_phase(Phase.FORWARD, Activity.FORWARD)):
                     with m.If(~command.backward):
                         go("finish")
@@ -223,7 +233,8 @@ class Sequencer(wiring.Component):
                         backward_once_casted()
                 stop_on_fault(Phase.FORWARD)
             with m.State("begin cast"):
-                m.d.comb += [self.running.eq(1), self.cast_start.eq(1)]
+                m.d.comb += self.running.eq(1)
+                start_cast()
                 go("await cast")
                 with m.If(copies):
                     go("expand")
@@ -255,7 +266,7 @@ class Sequencer(wiring.Component):
                 m.d.sync += acknowledged.eq(0)
                 with m.If(~entering & self.idle):
                     m.d.comb += self.failed.eq(1)
-                    go("reset datapath")
+                    reset_datapath()
                 with m.Elif(barked):
                     m.d.comb += self.failed.eq(1)
                     go("await answers")
@@ -264,9 +275,9 @@ class Sequencer(wiring.Component):
                 with m.If(self.acknowledge):
                     m.d.sync += acknowledged.eq(1)
                 with m.If(self.idle):
-                    go("reset datapath")
+                    reset_datapath()
             with m.State("reset datapath"):
-                m.d.comb += [self.halt.eq(1), self.clear.eq(1)]
+                m.d.comb += self.halt.eq(1)
                 m.d.sync += [casting.eq(0), self.head.eq(next_slot)]
                 go("stopped")
             with m.State("stopped"):

@@ -156,9 +156,9 @@ class BurstIssuer(wiring.Component):
             wiring.connect(m, wiring.flipped(self.requests[k]), splitter.i)
             burst = splitter.o.payload
 
-            claimed = Signal(BurstLayout(self.config), name=f"claimed_{client.name}")
-            claims.append(claimed)
-            free = ~turns.valid[k] | (turns.grant[k] & turns.taken)
+            claimed = Queue(BurstLayout(self.config), depth=2)
+            m.submodules[f"claimed_{client.name}"] = claimed
+            claims.append(claimed.o.payload)
             initial = client.beats if self.credit_at_start else 0
             credit = Signal(range(client.beats + 1), init=initial, name=f"credit_{client.name}")
             bursts = range(client.bursts + 1)
@@ -166,16 +166,18 @@ class BurstIssuer(wiring.Component):
             affordable = (credit >= burst.beats) & (allowed != 0)
             claiming = Signal(name=f"claiming_{client.name}")
             m.d.comb += [
-                splitter.o.ready.eq(affordable & free),
+                splitter.o.ready.eq(affordable & claimed.i.ready),
                 claiming.eq(splitter.o.valid & splitter.o.ready),
+                claimed.i.valid.eq(splitter.o.valid & affordable),
+                claimed.i.payload.eq(burst),
+                turns.valid[k].eq(claimed.o.valid),
+                claimed.o.ready.eq(turns.grant[k] & turns.taken),
                 self.pending[k].eq(splitter.busy | (allowed != client.bursts)),
             ]
             m.d.sync += [
                 credit.eq(credit + self.credit[k] - Mux(claiming, burst.beats, 0)),
                 allowed.eq(allowed + answered[k] - claiming),
             ]
-            with m.If(free):
-                m.d.sync += [turns.valid[k].eq(claiming), claimed.eq(burst)]
 
         # Origins never fill up: each client's share is bounded by its `bursts`.
         origin = self.origin.payload

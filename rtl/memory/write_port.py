@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from amaranth.hdl import Array, Const, Module, Mux, Signal
-from amaranth.lib import stream, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
@@ -49,8 +49,8 @@ class WritePort(wiring.Component):
     Throughput: a burst a cycle on AW, a beat a cycle on W. A client alone, with bursts of `n`
     beats, keeps a memory busy that answers `t` cycles after a burst's last beat was taken, as long
     as `t <= (bursts - 1) * n - 4` and `beats >= n + 4`.
-    Latency: a burst's address is on AW 5 cycles after its request was taken or 4 cycles after its
-    last beat was, whichever is later; its first beat is on W a cycle later.
+    Latency: a burst's address is on AW 4 cycles after its request was taken or 3 cycles after its
+    last beat was, whichever is later; its first beat is on W two cycles later.
 
     Errors: the first SLVERR or DECERR is kept, and nothing stops: whoever owns the port halts it,
     waits for `idle` and resets it.
@@ -149,23 +149,19 @@ class WritePort(wiring.Component):
         return m
 
     def _send_addresses(self, m: Module, bursts: stream.Interface) -> None:
-        """A register between the bursts and channel AW."""
         axi = self.axi
         m.d.comb += [
-            bursts.ready.eq(~axi.awvalid | axi.awready),
+            bursts.ready.eq(axi.awready),
+            axi.awvalid.eq(bursts.valid),
+            axi.awaddr.eq(byte_address(self.config, bursts.payload.place)),
+            axi.awlen.eq(bursts.payload.beats - 1),
             axi.awsize.eq(exact_log2(self.config.bus_bytes)),
             axi.awburst.eq(INCR),
             axi.awcache.eq(NORMAL),
         ]
-        with m.If(bursts.ready):
-            m.d.sync += [
-                axi.awvalid.eq(bursts.valid),
-                axi.awaddr.eq(byte_address(self.config, bursts.payload.place)),
-                axi.awlen.eq(bursts.payload.beats - 1),
-            ]
 
     def _send_data(self, m: Module, bursts: stream.Interface, buffers: list) -> None:
-        """The beats of the bursts, in their order, through a register to channel W.
+        """The beats of the bursts, in their order, through a queue of two to channel W.
 
         Nothing here waits for data. A burst comes at the earliest 4 cycles after its last beat
         entered the buffer, whose latency is at most 3, and which then gives a beat every cycle.
@@ -173,32 +169,42 @@ class WritePort(wiring.Component):
         axi = self.axi
         carrying = Signal()  # a burst is being sent
         client = Signal.like(bursts.payload.client)  # whose it is
+        mine = Signal(len(buffers))  # the same, a bit a client
         left = Signal(range(self.config.burst_beats))  # beats of it after the next one
-        free = ~axi.wvalid | axi.wready
+        queued = {"data": axi.wdata.shape(), "strobe": axi.wstrb.shape(), "last": 1}
+        m.submodules.beats = beats = Queue(
+            data.StructLayout(queued | {"client": client.shape()}), depth=2
+        )
+        free = beats.i.ready
         last = left == 0
         m.d.comb += bursts.ready.eq(~carrying | (free & last))
         with m.If(bursts.ready):
             m.d.sync += [
                 carrying.eq(bursts.valid),
                 client.eq(bursts.payload.client),
+                mine.eq(Const(1) << bursts.payload.client),
                 left.eq(bursts.payload.burst.beats - 1),
             ]
         with m.Elif(free):
             m.d.sync += left.eq(left - 1)
 
         for k, buffer in enumerate(buffers):
-            m.d.comb += buffer.ready.eq(carrying & free & (client == k))
+            m.d.comb += buffer.ready.eq(carrying & free & mine[k])
+        given, sent = beats.i.payload, beats.o.payload
         beat = Signal(WriteBeatLayout(self.config))
-        owner = Signal.like(client)  # of the beat on W
-        m.d.comb += beat.eq(Array(buffer.payload for buffer in buffers)[client])
-        with m.If(free):
-            m.d.sync += [
-                axi.wvalid.eq(carrying),
-                axi.wdata.eq(beat.data),
-                axi.wstrb.eq(Mux(self.halt, 0, beat.strobe)),
-                axi.wlast.eq(last),
-                owner.eq(client),
-            ]
+        m.d.comb += [
+            beat.eq(Array(buffer.payload for buffer in buffers)[client]),
+            beats.i.valid.eq(carrying),
+            given.data.eq(beat.data),
+            given.strobe.eq(Mux(self.halt, 0, beat.strobe)),
+            given.last.eq(last),
+            given.client.eq(client),
+            axi.wvalid.eq(beats.o.valid),
+            axi.wdata.eq(sent.data),
+            axi.wstrb.eq(sent.strobe),
+            axi.wlast.eq(sent.last),
+            beats.o.ready.eq(axi.wready),
+        ]
         m.d.sync += self.beat.eq(0)
         with m.If(axi.wvalid & axi.wready):
-            m.d.sync += self.beat.eq(Const(1) << owner)
+            m.d.sync += self.beat.eq(Const(1) << sent.client)

@@ -5,7 +5,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -67,33 +67,52 @@ class Decoder(wiring.Component):
         bus = self.i
         address = Signal(self._address_bits)
         word, strobe, answer = Signal(32), Signal(4), Signal(2)
-        addressed, given = Signal(), Signal()  # the subordinate has taken them
+        asked = Mux(bus.arvalid, bus.araddr, bus.awaddr)
+        # Each subordinate, and whether it is the one.
+        ports = [(getattr(self, name), Signal(name=f"{name}_chosen")) for name in self._regions]
         m.d.comb += [
             bus.rdata.eq(word),
             bus.rresp.eq(answer),
             bus.bresp.eq(answer),
         ]
-        m.d.sync += [addressed.eq(0), given.eq(0)]
+        # What is offered comes straight from flip-flops.
+        for port, _ in ports:
+            for valid, ready in (
+                (port.arvalid, port.arready),
+                (port.awvalid, port.awready),
+                (port.wvalid, port.wready),
+            ):
+                with m.If(ready | self.abandon):
+                    m.d.sync += valid.eq(0)
         with m.FSM():
             with m.State("IDLE"):
-                m.d.sync += [answer.eq(DECERR), word.eq(bus.wdata), strobe.eq(bus.wstrb)]
+                m.d.sync += [
+                    answer.eq(DECERR),
+                    word.eq(bus.wdata),
+                    strobe.eq(bus.wstrb),
+                    address.eq(asked),
+                ]
+                writing = ~bus.arvalid & bus.awvalid & bus.wvalid
+                for (base, size), (port, chosen) in zip(self._regions.values(), ports, strict=True):
+                    low = size.bit_length() - 1
+                    meant = asked[low:] == base >> low
+                    m.d.sync += [
+                        chosen.eq(meant),
+                        port.arvalid.eq(bus.arvalid & meant),
+                        port.awvalid.eq(writing & meant),
+                        port.wvalid.eq(writing & meant),
+                    ]
                 with m.If(bus.arvalid):
                     m.d.comb += bus.arready.eq(1)
-                    m.d.sync += address.eq(bus.araddr)
                     m.next = "READ"
-                with m.Elif(bus.awvalid & bus.wvalid):
+                with m.Elif(writing):
                     m.d.comb += [bus.awready.eq(1), bus.wready.eq(1)]
-                    m.d.sync += address.eq(bus.awaddr)
                     m.next = "WRITE"
             with m.State("READ"):
                 m.next = "READ ANSWER"  # unless there is somebody to wait for
-                for port in self._chosen(m, address):
-                    m.d.comb += [port.arvalid.eq(~addressed), port.rready.eq(1)]
-                    m.d.sync += [
-                        addressed.eq(addressed | port.arready),
-                        answer.eq(port.rresp),
-                        word.eq(port.rdata),
-                    ]
+                for port in self._chosen(m, ports):
+                    m.d.comb += port.rready.eq(1)
+                    m.d.sync += [answer.eq(port.rresp), word.eq(port.rdata)]
                     with m.If(~port.rvalid):
                         m.next = "READ"
                 self._abandoned(m, answer, "READ ANSWER")
@@ -103,17 +122,9 @@ class Decoder(wiring.Component):
                     m.next = "IDLE"
             with m.State("WRITE"):
                 m.next = "WRITE ANSWER"
-                for port in self._chosen(m, address):
-                    m.d.comb += [
-                        port.awvalid.eq(~addressed),
-                        port.wvalid.eq(~given),
-                        port.bready.eq(1),
-                    ]
-                    m.d.sync += [
-                        addressed.eq(addressed | port.awready),
-                        given.eq(given | port.wready),
-                        answer.eq(port.bresp),
-                    ]
+                for port in self._chosen(m, ports):
+                    m.d.comb += port.bready.eq(1)
+                    m.d.sync += answer.eq(port.bresp)
                     with m.If(~port.bvalid):
                         m.next = "WRITE"
                 self._abandoned(m, answer, "WRITE ANSWER")
@@ -121,8 +132,7 @@ class Decoder(wiring.Component):
                 m.d.comb += bus.bvalid.eq(1)
                 with m.If(bus.bready):
                     m.next = "IDLE"
-        for name in self._regions:
-            port = getattr(self, name)
+        for port, _ in ports:
             m.d.comb += [
                 port.araddr.eq(address),
                 port.awaddr.eq(address),
@@ -131,12 +141,11 @@ class Decoder(wiring.Component):
             ]
         return m
 
-    def _chosen(self, m: Module, address: Signal) -> Iterator[Any]:
+    def _chosen(self, m: Module, ports: list[tuple[Any, Signal]]) -> Iterator[Any]:
         """Each subordinate's port, inside a condition that it is the one."""
-        for name, (base, size) in self._regions.items():
-            low = size.bit_length() - 1
-            with m.If(address[low:] == base >> low):
-                yield getattr(self, name)
+        for port, chosen in ports:
+            with m.If(chosen):
+                yield port
 
     def _abandoned(self, m: Module, answer: Signal, state: str) -> None:
         with m.If(self.abandon):

@@ -4,15 +4,18 @@
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Signal
-from amaranth.lib import data, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.hdl import Cat, Module
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out, connect
 
 from ..axi import INCR, AXI4ReadSignature, AXI4WriteSignature, numbered
 from ..memory.arbiter import RoundRobin
 from ..queue import Queue
 
-OUTSTANDING = 32
+ORDER = 32
+"""Places of the queue that remembers whose bursts are under way."""
+
+OUTSTANDING = ORDER + 2
 """Bursts each way whose answers are awaited, of all managers together."""
 
 
@@ -21,7 +24,8 @@ class MemoryJoin(wiring.Component):
 
     Managers take turns, a burst each; of one manager, and of all together, bursts stay in order,
     and memory must answer in order, whatever their ids. Reads and writes do not wait for each
-    other. A burst reaches memory a cycle after it is taken here, its data at once; at most
+    other. Between a manager and memory each channel has a queue of two: whatever is taken on the
+    one side is offered on the other a cycle later, and no path leads through. At most
     `OUTSTANDING` each way are unanswered. Data of writes pass in the order of their bursts: a
     manager that has offered a burst must give its data, whatever the others do. Of a burst its
     address, length and size are kept; it is an incrementing one, and ids are 0 both ways.
@@ -72,7 +76,6 @@ class MemoryJoin(wiring.Component):
         m.submodules[f"{kind}_turn"] = turn = RoundRobin(count)
         m.submodules[f"{kind}_queue"] = queue = Queue(data.StructLayout(fields), depth=2)
         room = queue.i.ready & Cat(order.i.ready for order in orders).all()
-        number = Signal(range(max(count, 2)))
         m.d.comb += [
             turn.valid.eq(Cat(channel(each, "valid") for each in managers)),
             turn.taken.eq(room & turn.valid.any()),
@@ -84,55 +87,77 @@ class MemoryJoin(wiring.Component):
         for place, each in enumerate(managers):
             m.d.comb += channel(each, "ready").eq(room & turn.grant[place])
             with m.If(turn.grant[place]):
-                m.d.comb += number.eq(place)
                 m.d.comb += [queue.i.payload[name].eq(channel(each, name)) for name in fields]
         m.d.comb += [channel(memory, name).eq(queue.o.payload[name]) for name in fields]
         for order in orders:
-            m.d.comb += [order.i.valid.eq(turn.taken), order.i.payload.eq(number)]
+            m.d.comb += [order.i.valid.eq(turn.taken), order.i.payload.eq(turn.grant)]
 
-    def _order(self) -> Queue:
-        """Whose the bursts are that are under way."""
-        return Queue(range(max(self._managers, 2)), depth=OUTSTANDING)
+    def _queued(self, m: Module, channel: str, memory, names: tuple[str, ...]) -> Queue:
+        """The queue that data channel `channel` passes through, its fields called `names`."""
+        shape = data.StructLayout(
+            {name: getattr(memory, f"{channel}{name}").shape() for name in names}
+        )
+        m.submodules[f"{channel}_queue"] = queue = Queue(shape, depth=2)
+        return queue
+
+    def _order(self, m: Module, name: str) -> tuple[Queue, stream.Interface]:
+        """Whose the bursts are that are under way, a bit a manager: to write, to read."""
+        m.submodules[f"{name}_order"] = order = Queue(self._managers, depth=ORDER)
+        m.submodules[f"{name}_owner"] = owner = Queue(self._managers, depth=2)
+        connect(m, order.o, owner.i)
+        return order, owner.o
 
     def _reads(self, m: Module, reads: list) -> None:
         memory = self.memory_read
-        m.submodules.read_order = order = self._order()
+        order, owner = self._order(m, "read")
         self._bursts(m, "ar", reads, memory, [order])
-        m.d.comb += order.o.ready.eq(memory.rvalid & memory.rready & memory.rlast)
+        names = ("data", "resp", "last")
+        queue = self._queued(m, "r", memory, names)
+        m.d.comb += [
+            queue.i.valid.eq(memory.rvalid),
+            memory.rready.eq(queue.i.ready),
+            *(queue.i.payload[name].eq(getattr(memory, f"r{name}")) for name in names),
+            owner.ready.eq(queue.o.valid & queue.o.ready & queue.o.payload.last),
+        ]
         for place, each in enumerate(reads):
-            mine = order.o.valid & (order.o.payload == place)
+            mine = owner.valid & owner.payload[place]
             m.d.comb += [
-                each.rvalid.eq(memory.rvalid & mine),
-                each.rdata.eq(memory.rdata),
-                each.rresp.eq(memory.rresp),
-                each.rlast.eq(memory.rlast),
+                each.rvalid.eq(queue.o.valid & mine),
+                *(getattr(each, f"r{name}").eq(queue.o.payload[name]) for name in names),
             ]
             with m.If(mine):
-                m.d.comb += memory.rready.eq(each.rready)
+                m.d.comb += queue.o.ready.eq(each.rready)
 
     def _writes(self, m: Module, writes: list) -> None:
         memory = self.memory_write
-        m.submodules.data_order = data_order = self._order()
-        m.submodules.answer_order = answer_order = self._order()
+        data_order, giver = self._order(m, "data")
+        answer_order, asker = self._order(m, "answer")
         self._bursts(m, "aw", writes, memory, [data_order, answer_order])
+        names = ("data", "strb", "last")
+        beats = self._queued(m, "w", memory, names)
+        answers = self._queued(m, "b", memory, ("resp",))
         m.d.comb += [
-            data_order.o.ready.eq(memory.wvalid & memory.wready & memory.wlast),
-            answer_order.o.ready.eq(memory.bvalid & memory.bready),
+            memory.wvalid.eq(beats.o.valid),
+            beats.o.ready.eq(memory.wready),
+            *(getattr(memory, f"w{name}").eq(beats.o.payload[name]) for name in names),
+            answers.i.valid.eq(memory.bvalid),
+            memory.bready.eq(answers.i.ready),
+            answers.i.payload.resp.eq(memory.bresp),
+            giver.ready.eq(beats.i.valid & beats.i.ready & beats.i.payload.last),
+            asker.ready.eq(answers.o.valid & answers.o.ready),
         ]
         for place, each in enumerate(writes):
-            gives = data_order.o.valid & (data_order.o.payload == place)
-            answered = answer_order.o.valid & (answer_order.o.payload == place)
+            gives = giver.valid & giver.payload[place]
+            answered = asker.valid & asker.payload[place]
             m.d.comb += [
-                each.wready.eq(memory.wready & gives),
-                each.bvalid.eq(memory.bvalid & answered),
-                each.bresp.eq(memory.bresp),
+                each.wready.eq(beats.i.ready & gives),
+                each.bvalid.eq(answers.o.valid & answered),
+                each.bresp.eq(answers.o.payload.resp),
             ]
             with m.If(gives):
                 m.d.comb += [
-                    memory.wvalid.eq(each.wvalid),
-                    memory.wdata.eq(each.wdata),
-                    memory.wstrb.eq(each.wstrb),
-                    memory.wlast.eq(each.wlast),
+                    beats.i.valid.eq(each.wvalid),
+                    *(beats.i.payload[name].eq(getattr(each, f"w{name}")) for name in names),
                 ]
             with m.If(answered):
-                m.d.comb += memory.bready.eq(each.bready)
+                m.d.comb += answers.o.ready.eq(each.bready)

@@ -2,7 +2,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """BatchSorter: the pairs of a batch of any length, sorted by row."""
 
-from amaranth.hdl import Module, Mux, ResetInserter, Signal
+from amaranth.hdl import (
+    ClockDomain,
+    ClockSignal,
+    DomainRenamer,
+    Module,
+    Mux,
+    ResetSignal,
+    Signal,
+)
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
@@ -110,8 +118,13 @@ class BatchSorter(wiring.Component):
         m.submodules.writer = writer = RunWriter(config)
         m.submodules.merged = merged = Queue(MergedPairLayout(config), depth=QUEUE_DEPTH)
         reader, tree = RunReader(config), MergeTree(config)
-        m.submodules.reader = ResetInserter(begin)(reader)
-        m.submodules.tree = ResetInserter(begin)(tree)
+        m.domains.merging = ClockDomain(local=True)
+        m.submodules.reader = DomainRenamer("merging")(reader)
+        m.submodules.tree = DomainRenamer("merging")(tree)
+        m.d.comb += [
+            ClockSignal("merging").eq(ClockSignal()),
+            ResetSignal("merging").eq(ResetSignal() | begin),
+        ]
         connect(m, reader.request, flipped(self.read_request))
         connect(m, flipped(self.read_data), reader.data)
         connect(m, writer.request, flipped(self.write_request))
@@ -230,6 +243,7 @@ class BatchSorter(wiring.Component):
             writer.start.eq(self.start),
             writer.address.eq(self.scratch),
         ]
+        m.d.sync += begin.eq(0)
         with m.FSM():
             with m.State("form runs"):
                 with m.If(alone & (spilled != 0)):
@@ -251,10 +265,10 @@ class BatchSorter(wiring.Component):
                     final.eq(count <= config.merge_ways),
                     left.eq(spilled << length),
                     address.eq(Mux(in_half, second, self.scratch)),
+                    begin.eq(1),
                 ]
                 m.next = "begin merge"
             with m.State("begin merge"):
-                m.d.comb += begin.eq(1)
                 m.d.sync += way.eq(0)
                 m.next = "tell ways"
             with m.State("tell ways"):
@@ -269,6 +283,7 @@ class BatchSorter(wiring.Component):
                         m.next = "merge"
             with m.State("merge"):
                 with m.If(tree.over & ~final):
+                    m.d.sync += begin.eq(left != 0)
                     m.next = "begin merge"
                     with m.If(left == 0):
                         m.next = "await merged"

@@ -192,31 +192,34 @@ class RunReader(wiring.Component):
 
         # What is known of the way that is asked; older by a cycle than what is unpacked, so that
         # it may seem to have less than it has. Both ways that may follow are looked up, because
-        # which one it is comes late.
-        unpacked = Signal(exact_log2(config.way_pairs) + 1)
+        # which one it is comes late; and whether there is a pair is found out before that.
         known = Signal(count)
+        there = Signal()  # of its pairs to give, one has been unpacked
         known_told = Signal()
-        giving = self.step & self.asked.valid & ~known.none
+        wanted = self.asked.valid & ~known.none
+        giving = self.step & wanted
         given = Signal(count)
         m.d.comb += [given.pairs.eq(known.pairs - 1), given.none.eq(known.pairs == 1)]
 
-        def looked_up(address) -> Value:
+        def looked_up(address, *, giving) -> Value:
             to_give_read = to_give.read_port(domain="comb")
             to_unpack_read = to_unpack.read_port(domain="comb")
             m.d.comb += [to_give_read.addr.eq(address), to_unpack_read.addr.eq(address)]
-            kept = Mux(giving & (address == asked), given, to_give_read.data)
-            return Cat(kept, to_unpack_read.data)
+            kept = Signal(count)
+            m.d.comb += kept.eq(Mux(giving & (address == asked), given, to_give_read.data))
+            unpacked = to_unpack_read.data
+            return Cat(kept, kept.pairs[: len(unpacked)] != unpacked)
 
-        same = looked_up(asked)
-        first, second = (looked_up(Cat(Const(low, 1), following[1:])) for low in range(2))
+        same = looked_up(asked, giving=0)
+        first, second = (
+            looked_up(Cat(Const(low, 1), following[1:]), giving=wanted) for low in range(2)
+        )
         # Not conditions: by those a synthesiser would see that one port can serve for all three,
         # with an address that comes late.
         step, low = self.step, following[0]
-        m.d.sync += Cat(known, unpacked).eq(
-            chosen(Cat(~step, step & ~low, step & low), (same, first, second))
-        )
+        next_way = chosen(Cat(~low, low), (first, second))
+        m.d.sync += Cat(known, there).eq(chosen(Cat(~step, step), (same, next_way)))
 
-        there = known.pairs[: len(unpacked)] != unpacked
         chunk_given = known.pairs[: exact_log2(config.packing.chunk_pairs)] == 1
         m.d.comb += [
             self.ready.eq(~self.asked.valid | (known_told & (known.none | there))),

@@ -201,7 +201,7 @@ async def keeps_memory_busy(dut, words, active):
         assert len(memory.times) == beats
         assert memory.times[-1] - memory.times[0] == beats - 1
         assert memory.bursts[0].cycle == bench.managers[0].taken[channel][0] + 1
-        assert memory.times[0] <= first + 4
+        assert memory.times[0] <= first + 5
         takings = sorted(
             (time, number)
             for number in range(active)

@@ -69,11 +69,20 @@ class EveryItemLeaves(Elaboratable):
     def _fit(self, m, held, awaited, stalled, offer):
         """How the queue's state fits what has been seen: what the induction needs besides."""
         queue = self.queue
-        in_ram = (queue.entered - queue.fetched)[: len(queue.entered)]
         m.d.comb += [Assert(held <= queue.depth), Assert(~stalled | (held != 0))]
         if queue.latency == 1:
-            m.d.comb += Assert(in_ram == held)
             m.d.comb += Assert(~stalled | (self._place(m, 0) == offer))
+        if queue.depth == 2:
+            m.d.comb += Assert(~queue.full | queue.o.valid)
+            return
+        in_ram = (queue.entered - queue.fetched)[: len(queue.entered)]
+        m.d.comb += [
+            Assert(queue.stored == (in_ram != 0)),
+            Assert((queue.next_entered - queue.entered)[: len(queue.entered)] == 1),
+            Assert((queue.next_fetched - queue.fetched)[: len(queue.fetched)] == 1),
+        ]
+        if queue.latency == 1:
+            m.d.comb += Assert(in_ram == held)
         else:
             m.d.comb += [
                 Assert(in_ram + queue.waiting + queue.o.valid == held),
@@ -87,6 +96,8 @@ class EveryItemLeaves(Elaboratable):
     def _place(self, m, number):
         """The item that leaves after `number` others, wherever it lies."""
         queue = self.queue
+        if queue.depth == 2:
+            return Mux(number == 0, queue.o.payload, queue.spare)
         in_ram = queue.memory.read_port(domain="comb")
         if queue.latency == 1:
             m.d.comb += in_ram.addr.eq(queue.fetched + number)
