@@ -264,12 +264,14 @@ class Datapath(wiring.Component):
             m.d.comb += batch.start.eq(self.start)
         with m.Else():
             m.d.comb += batch.list.valid.eq(self.start)
-        with m.If(activity == Activity.COMMAND):
+        receiving = Signal()
+        with m.If(receiving):
             connect(m, batch.entries, flipped(self.words))
         with m.Else():
             connect(m, batch.entries, lookups.entries)
         # What holds for all of an activity is known a cycle into it, before the first lookup comes.
         m.d.sync += [
+            receiving.eq(activity == Activity.COMMAND),
             batch.keep_empty.eq(0),
             lookups.origin.eq(Origin.NONE),
             gather.ordered.eq(0),
@@ -338,7 +340,12 @@ class Datapath(wiring.Component):
         segments = Signal(range(4 * (config.window + config.vector_requests)))
         lookup_taken = lookups.o.valid & lookups.o.ready
         requested = writer.request.valid & writer.request.ready
-        m.d.sync += segments.eq(segments + (lookup_taken & lookups.o.payload.last) - requested)
+        opened, closed = Signal(), Signal()  # segments of the cycle before
+        m.d.sync += [
+            opened.eq(lookup_taken & lookups.o.payload.last),
+            closed.eq(requested),
+            segments.eq(segments + opened - closed),
+        ]
         with m.If(self.start):  # nothing is taken in that cycle, see LookupSource
             total = Mux(activity == Activity.UPDATE, cast.unique_rows, cast.valid_lookups)
             m.d.sync += left.eq(total)
@@ -349,6 +356,7 @@ class Datapath(wiring.Component):
             ~self.start
             & Mux(from_pairs, batch.done, left == 0)
             & (segments == 0)
+            & ~opened
             & ~write.pending[0]
         )
         return batch

@@ -40,9 +40,9 @@ class LookupSource(wiring.Component):
     """For every item of the chosen stream, in order, its lookup. Adds no cycle.
 
     Members:
-        origin: The stream that is taken; the others wait.
-        start: Begins a phase: numbering starts over, and nothing is taken in this cycle, so that
-            whoever counts the phase's lookups from `start` on counts them all.
+        origin: The stream that is taken; the others wait. In the cycle of `start` it is NONE, or
+            offers nothing: whoever counts the phase's lookups from there on counts them all.
+        start: Begins a phase: numbering starts over.
         pairs: For BAGS and COPIES.
         casted: For CASTED.
         entries: For CAST_TABLE (words of the cast table) and UNIQUE_ROWS (row indices).
@@ -84,8 +84,8 @@ class LookupSource(wiring.Component):
         def give(items, *, valid, **fields):
             """Take the origin's stream, and set the lookup's fields."""
             m.d.comb += [
-                self.o.valid.eq(items.valid & ~self.start),
-                items.ready.eq(self.o.ready & ~self.start),
+                self.o.valid.eq(items.valid),
+                items.ready.eq(self.o.ready),
                 lookup.valid.eq(valid),
                 *(lookup[name].eq(value) for name, value in fields.items()),
             ]

@@ -199,6 +199,7 @@ class PairReader(wiring.Component):
             "bag",
             number=config.bag_bits,
             end=config.lookup_bits,  # the lookup after its last
+            single=1,  # it has one lookup
             alone=1,  # it has no lookup: it is empty, or faulty
             final=1,  # the batch's last bag
             fault=Error,
@@ -220,6 +221,7 @@ class PairReader(wiring.Component):
             boundary.valid & (~offset.opening | faulty),
             number=number,
             end=offset.value,
+            single=offset.value == begin + 1,
             alone=faulty | (offset.value == begin),
             final=offset.final,
             fault=fault,
@@ -246,9 +248,11 @@ class PairReader(wiring.Component):
             fault=Error,
         )
         position = Signal(config.lookup_bits)
+        entered = Signal()  # the bag has had a lookup
+        follows_last = Signal()  # the next one is its last
         index = self.indices.payload
         alone = bag.item.alone
-        last = alone | (position + 1 == bag.item.end)
+        last = alone | Mux(entered, follows_last, bag.item.single)
         step = bag.valid & numbered.free & (alone | self.indices.valid)
         m.d.comb += [
             self.indices.ready.eq(bag.valid & numbered.free & ~alone),
@@ -267,9 +271,13 @@ class PairReader(wiring.Component):
             fault=bag.item.fault,
         )
         with m.If(step & ~alone):
-            m.d.sync += position.eq(position + 1)
+            m.d.sync += [
+                position.eq(position + 1),
+                follows_last.eq(position + 2 == bag.item.end),
+                entered.eq(~last),
+            ]
         with m.If(self.start):
-            m.d.sync += position.eq(0)
+            m.d.sync += [position.eq(0), entered.eq(0)]
         return numbered
 
     def _judged(self, m: Module, numbered: _Buffer):

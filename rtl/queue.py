@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Queue: the one buffer that stands between two streams."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -78,18 +78,19 @@ class Queue(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.d.comb += self.i.ready.eq(~self.full)
-        if self.depth == 2:
-            self._in_registers(m)
-        else:
-            self._in_ram(m)
+        ready = Signal(init=1)  # not `full`, of which much hangs besides
+        m.d.comb += self.i.ready.eq(ready)
+        full = self._in_registers(m) if self.depth == 2 else self._in_ram(m)
+        m.d.sync += [self.full.eq(full), ready.eq(~full)]
         return m
 
-    def _in_registers(self, m: Module) -> None:
-        """What is offered is the first register; what comes while it must stay, the second."""
+    def _in_registers(self, m: Module) -> Value:
+        """What is offered is the first register; what comes while it must stay, the second.
+
+        Gives whether the queue will be full, as `_in_ram` does.
+        """
         stays = self.o.valid & ~self.o.ready
         m.d.comb += self.level.eq(self.o.valid + self.full)
-        m.d.sync += self.full.eq(stays & (self.full | self.i.valid))
         with m.If(~self.full):
             m.d.sync += self.spare.eq(self.i.payload)
         with m.If(~stays):
@@ -97,8 +98,9 @@ class Queue(wiring.Component):
                 self.o.valid.eq(self.full | self.i.valid),
                 self.o.payload.eq(Mux(self.full, self.spare, self.i.payload)),
             ]
+        return stays & (self.full | self.i.valid)
 
-    def _in_ram(self, m: Module) -> None:
+    def _in_ram(self, m: Module) -> Value:
         m.submodules.memory = self.memory
         write, read = self.write, self.read
         entered, fetched = self.entered, self.fetched
@@ -116,10 +118,8 @@ class Queue(wiring.Component):
             write.data.eq(self.i.payload),
             read.addr.eq(fetched),
         ]
-        m.d.sync += [
-            self.full.eq(~leaving & (self.full | nearly_full & entering)),
-            self.stored.eq(entering | self.stored & ~(nearly_empty & fetching)),
-        ]
+        m.d.sync += self.stored.eq(entering | self.stored & ~(nearly_empty & fetching))
+        full = ~leaving & (self.full | nearly_full & entering)
         for moving, place, following in (
             (entering, entered, self.next_entered),
             (fetching, fetched, self.next_fetched),
@@ -134,7 +134,7 @@ class Queue(wiring.Component):
                 self.o.payload.eq(read.data),
                 fetching.eq(leaving),
             ]
-            return
+            return full
         waiting = self.waiting
         head_free = ~self.o.valid | self.o.ready
         m.d.comb += [read.en.eq(~waiting | head_free), fetching.eq(self.stored & read.en)]
@@ -143,3 +143,4 @@ class Queue(wiring.Component):
         with m.If(head_free):
             m.d.sync += [self.o.valid.eq(waiting), self.o.payload.eq(read.data)]
         m.d.sync += waiting.eq(Mux(waiting & ~head_free, 1, self.stored))
+        return full

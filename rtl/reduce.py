@@ -107,19 +107,16 @@ class Reducer(wiring.Component):
                 held_data.eq(term.data),
                 held_first.eq(term.first),
             ]
-        follows = taking & (held.place == place) & ~term.first
         found = Cat(stage.valid & (stage.place == place) & ~term.first for stage in stages)
-        known = Mux(self.i.ready, found, awaited)
+        # `enable` goes far and comes late: all is worked out for both cases, then chosen.
+        moves = held.valid & ~blocked
+        follows = moves & (held.place == place) & ~term.first
+        if_enabled = Mux(~held.valid | moves, found, awaited)
+        if_not = Mux(~held.valid, found, awaited)
         m.d.sync += [
-            awaited.eq(Mux(enable, Cat(follows, known), known)),
+            awaited.eq(Mux(enable, Cat(follows, if_enabled), if_not)),
             # As `awaited[:-1].any()` will be, worked out beside it and not after it.
-            blocked.eq(
-                Mux(
-                    enable,
-                    follows | Mux(self.i.ready, found[:-2].any(), awaited[:-2].any()),
-                    Mux(self.i.ready, found[:-1].any(), awaited[:-1].any()),
-                )
-            ),
+            blocked.eq(Mux(enable, follows | if_enabled[:-2].any(), if_not[:-1].any())),
         ]
 
         added = Signal(config.bus_bits)  # the sums

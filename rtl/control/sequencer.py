@@ -167,13 +167,6 @@ class Sequencer(wiring.Component):
                     self.error_phase.eq(phase),
                 ]
                 go("halt")
-            with m.If(~entering & ~self.start & (self.command_fault != Error.NONE)):
-                m.d.sync += [
-                    self.error.eq(self.command_fault),
-                    self.error_position.eq(self.command_position),
-                    self.error_phase.eq(phase),
-                ]
-                go("halt")
             with m.If(self.fault != Error.NONE):
                 m.d.sync += [
                     self.error.eq(self.fault),
@@ -221,6 +214,13 @@ class Sequencer(wiring.Component):
                     with m.If(command.forward):
                         go("forward")
                 stop_on_fault(Phase.FORWARD)
+                with m.If(~entering & ~self.start & (self.command_fault != Error.NONE)):
+                    m.d.sync += [
+                        self.error.eq(self.command_fault),
+                        self.error_position.eq(self.command_position),
+                        self.error_phase.eq(Phase.FORWARD),
+                    ]
+                    go("halt")
             with m.State("forward"):
                 with m.If(entering & command.backward):
                     start_cast()

@@ -77,6 +77,7 @@ class Splitter(wiring.Component):
         place = Signal.like(self.o.payload.place)  # of the next burst
         left = Signal.like(self.i.payload.beats)  # beats from there to the request's end
         limit = Signal.like(self.o.payload.beats)  # beats from there that one burst may have
+        last = Signal()  # one burst may have them all
 
         def limit_at(block: Value | int, low: Value) -> Value:
             """Only a burst from a span's last block can meet the span's end."""
@@ -86,7 +87,6 @@ class Splitter(wiring.Component):
         # In the place of a register: what takes the bursts is not asked in the cycle.
         m.submodules.bursts = bursts = Queue(self.o.payload.shape(), depth=2)
         wiring.connect(m, bursts.o, wiring.flipped(self.o))
-        last = left <= limit
         free = bursts.i.ready
         m.d.comb += [
             self.i.ready.eq(~busy | (free & last)),
@@ -95,24 +95,33 @@ class Splitter(wiring.Component):
             bursts.i.payload.place.eq(place),
             bursts.i.payload.beats.eq(Mux(last, left, limit)),
         ]
-        # Not told apart by `i.ready`, which comes late: it would be the longest path.
+        start = self.i.payload.address[size:]
+        first_limit, next_limit = Signal.like(limit), Signal.like(limit)
+        # Past a span's end lies a whole block; else it is the place's own next one.
+        whole = limit != most
+        # Each comparison by itself, for what chooses between them comes late.
+        first_fits, next_fits = Signal(attrs={"keep": True}), Signal(attrs={"keep": True})
+        m.d.comb += [
+            first_limit.eq(limit_at(start[longest:span], start[:longest])),
+            next_limit.eq(Mux(whole, most, limit_at(place[longest:span] + 1, place[:longest]))),
+            first_fits.eq(self.i.payload.beats <= first_limit),
+            next_fits.eq(left - limit <= next_limit),
+        ]
         with m.If(~busy | last):
-            start = self.i.payload.address[size:]
             with m.If(~busy | free):
                 m.d.sync += [
                     busy.eq(self.i.valid),
                     place.eq(start),
                     left.eq(self.i.payload.beats),
-                    limit.eq(limit_at(start[longest:span], start[:longest])),
+                    limit.eq(first_limit),
+                    last.eq(first_fits),
                 ]
         with m.Elif(free):
-            # Past a span's end lies a whole block; else it is the place's own next one.
-            whole = limit != most
-            next_limit = limit_at(place[longest:span] + 1, place[:longest])
             m.d.sync += [
                 place.eq(place + limit),
                 left.eq(left - limit),
-                limit.eq(Mux(whole, most, next_limit)),
+                limit.eq(next_limit),
+                last.eq(next_fits),
             ]
         return m
 

@@ -84,6 +84,9 @@ class Decoder(wiring.Component):
             ):
                 with m.If(ready | self.abandon):
                     m.d.sync += valid.eq(0)
+            for ready, valid in ((port.rready, port.rvalid), (port.bready, port.bvalid)):
+                with m.If(valid | self.abandon):
+                    m.d.sync += ready.eq(0)
         with m.FSM():
             with m.State("IDLE"):
                 m.d.sync += [
@@ -99,8 +102,10 @@ class Decoder(wiring.Component):
                     m.d.sync += [
                         chosen.eq(meant),
                         port.arvalid.eq(bus.arvalid & meant),
+                        port.rready.eq(bus.arvalid & meant),
                         port.awvalid.eq(writing & meant),
                         port.wvalid.eq(writing & meant),
+                        port.bready.eq(writing & meant),
                     ]
                 with m.If(bus.arvalid):
                     m.d.comb += bus.arready.eq(1)
@@ -111,7 +116,6 @@ class Decoder(wiring.Component):
             with m.State("READ"):
                 m.next = "READ ANSWER"  # unless there is somebody to wait for
                 for port in self._chosen(m, ports):
-                    m.d.comb += port.rready.eq(1)
                     m.d.sync += [answer.eq(port.rresp), word.eq(port.rdata)]
                     with m.If(~port.rvalid):
                         m.next = "READ"
@@ -123,7 +127,6 @@ class Decoder(wiring.Component):
             with m.State("WRITE"):
                 m.next = "WRITE ANSWER"
                 for port in self._chosen(m, ports):
-                    m.d.comb += port.bready.eq(1)
                     m.d.sync += answer.eq(port.bresp)
                     with m.If(~port.bvalid):
                         m.next = "WRITE"

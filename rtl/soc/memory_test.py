@@ -92,6 +92,8 @@ class MemoryTest(wiring.Component):
         self._offered = Signal(range(self._bursts + 1))
         self._answered = Signal.like(self._offered)
         self._words = Signal(range(self._bursts * BURST_WORDS + 1))
+        # Whether they are all that there are.
+        self._all_offered, self._all_answered, self._all_moved = Signal(), Signal(), Signal()
         self._pattern = Signal(64, init=SEED)
         bus = {"address_bits": address_bits, "data_bits": 8 * WORD_BYTES}
         super().__init__(
@@ -138,11 +140,11 @@ class MemoryTest(wiring.Component):
                 m.d.comb += begin.eq(1)
                 m.next = "WRITE"
             with m.State("WRITE"):
-                with m.If(self._write(m, number, bursts)):
+                with m.If(self._write(m, number)):
                     m.d.comb += begin.eq(1)
                     m.next = "READ"
             with m.State("READ"):
-                with m.If(self._read(m, number, bursts, wrong)):
+                with m.If(self._read(m, number, wrong)):
                     m.next = "PASS IS OVER"
             with m.State("PASS IS OVER"):
                 m.d.comb += begin.eq(1)
@@ -174,29 +176,33 @@ class MemoryTest(wiring.Component):
                 with m.If(~found):
                     m.d.sync += [self.none_right.eq(1), self.failed.eq(1)]
                     m.next = "IDLE"
-        self._advance(m, begin)
+        self._advance(m, begin, bursts)
         return m
 
-    def _advance(self, m: Module, begin: Value) -> None:
+    def _advance(self, m: Module, begin: Value, bursts: Signal) -> None:
         """Go through memory from its first word on."""
         moved = (self.write.wvalid & self.write.wready) | self.read.rvalid
         offered = (self.write.awvalid & self.write.awready) | (
             self.read.arvalid & self.read.arready
         )
+        last_burst, last_word = Signal.like(bursts), Signal.like(self._words)
         m.d.sync += [
-            self._offered.eq(self._offered + offered),
-            self._answered.eq(self._answered + self.write.bvalid),
-            self._words.eq(self._words + moved),
+            last_burst.eq(bursts - 1),
+            last_word.eq((bursts << exact_log2(BURST_WORDS)) - 1),
         ]
+        for count, event, last, over in (
+            (self._offered, offered, last_burst, self._all_offered),
+            (self._answered, self.write.bvalid, last_burst, self._all_answered),
+            (self._words, moved, last_word, self._all_moved),
+        ):
+            with m.If(event):
+                m.d.sync += [count.eq(count + 1), over.eq(over | (count == last))]
+            with m.If(begin):
+                m.d.sync += [count.eq(0), over.eq(0)]
         with m.If(moved):
             m.d.sync += self._pattern.eq(next_pattern(self._pattern))
         with m.If(begin):
-            m.d.sync += [
-                self._offered.eq(0),
-                self._answered.eq(0),
-                self._words.eq(0),
-                self._pattern.eq(SEED),
-            ]
+            m.d.sync += self._pattern.eq(SEED)
         address = self._offered << exact_log2(WORD_BYTES * BURST_WORDS)
         for bus, kind in ((self.read, "ar"), (self.write, "aw")):
             m.d.comb += [
@@ -206,27 +212,27 @@ class MemoryTest(wiring.Component):
                 getattr(bus, f"{kind}burst").eq(INCR),
             ]
 
-    def _write(self, m: Module, number: Signal, bursts: Signal) -> Value:
+    def _write(self, m: Module, number: Signal) -> Value:
         """Write a pass; true once all of it is answered."""
         write = self.write
         inverse = Array([0, _bits(0xFF), _bits(PASSES[2])])[number]
         m.d.comb += [
-            write.awvalid.eq(self._offered != bursts),
-            write.wvalid.eq(self._words >> exact_log2(BURST_WORDS) != bursts),
+            write.awvalid.eq(~self._all_offered),
+            write.wvalid.eq(~self._all_moved),
             write.wdata.eq(self._pattern ^ inverse),
             write.wstrb.eq(Array(PASSES)[number]),
             write.wlast.eq(self._words[: exact_log2(BURST_WORDS)].all()),
             write.bready.eq(1),
         ]
-        return self._answered == bursts
+        return self._all_answered
 
-    def _read(self, m: Module, number: Signal, bursts: Signal, wrong: Signal) -> Value:
+    def _read(self, m: Module, number: Signal, wrong: Signal) -> Value:
         """Read a pass and compare, a cycle behind; true once all of it is compared."""
         read = self.read
         inverse = Array([0, _bits(PASSES[1]), _bits(PASSES[1] | PASSES[2])])[number]
         compared, refused, bad = Signal(), Signal(), Signal()
         m.d.comb += [
-            read.arvalid.eq(self._offered != bursts),
+            read.arvalid.eq(~self._all_offered),
             read.rready.eq(1),
             bad.eq(compared & (refused | (self.expected != self.got))),
         ]
@@ -238,7 +244,7 @@ class MemoryTest(wiring.Component):
                 refused.eq(read.rresp != OKAY),
                 self.address.eq(self._words << exact_log2(WORD_BYTES)),
             ]
-        return (self._words >> exact_log2(BURST_WORDS) == bursts) & ~compared
+        return self._all_moved & ~compared
 
 
 def _bits(strobes: int) -> int:

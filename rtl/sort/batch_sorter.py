@@ -142,7 +142,7 @@ class BatchSorter(wiring.Component):
         m.d.sync += tree.room.eq(merged.level < QUEUE_DEPTH - 1)
 
         alone, spilled = self._enter(m, run_sorter, runs)
-        written = (merged.level == 0) & ~writer.busy & ~self.pending
+        written = ~merged.o.valid & ~writer.busy & ~self.pending
         final = self._passes(m, reader, tree, writer, begin, alone, spilled, written)
         self._leave(m, runs, tree, merged, writer, alone, spilled, final)
         return m
@@ -234,11 +234,13 @@ class BatchSorter(wiring.Component):
         address = Signal(config.address_bits)  # of the next one
         way = Signal(ways)
         final = Signal()
+        telling = Signal()  # the ways their runs
         run = reader.ways.payload
         m.d.sync += second.eq(self.scratch + self.half)
         m.d.comb += [
             run.address.eq(address),
             run.pairs.eq(Mux(left < run_pairs, left, run_pairs)),
+            reader.ways.valid.eq(telling),
             self.feeding.eq(final),
             writer.start.eq(self.start),
             writer.address.eq(self.scratch),
@@ -269,10 +271,9 @@ class BatchSorter(wiring.Component):
                 ]
                 m.next = "begin merge"
             with m.State("begin merge"):
-                m.d.sync += way.eq(0)
+                m.d.sync += [way.eq(0), telling.eq(1)]
                 m.next = "tell ways"
             with m.State("tell ways"):
-                m.d.comb += reader.ways.valid.eq(1)
                 with m.If(reader.ways.ready):
                     m.d.sync += [
                         way.eq(way + 1),
@@ -280,6 +281,7 @@ class BatchSorter(wiring.Component):
                         address.eq(address + run_bytes),
                     ]
                     with m.If(way.all()):
+                        m.d.sync += telling.eq(0)
                         m.next = "merge"
             with m.State("merge"):
                 with m.If(tree.over & ~final):

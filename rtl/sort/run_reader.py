@@ -158,7 +158,10 @@ class RunReader(wiring.Component):
         """Pairs go where their way's buffer has room; a group of them counts once it is whole."""
         config, packing = self.config, self.config.packing
         m.submodules.unpacker = unpacker = Unpacker(config)
-        connect(m, flipped(self.data), unpacker.i)
+        # So that what takes the pairs is not asked by what gives the beats.
+        m.submodules.beats = beats = Queue(self.config.bus_bits, depth=2)
+        connect(m, flipped(self.data), beats.i)
+        connect(m, beats.o, unpacker.i)
         read, write = to_unpack.read_port(domain="comb"), to_unpack.write_port()
         store = buffer.write_port()
         item, current = unpacker.o.payload, chunks.o.payload
@@ -192,7 +195,7 @@ class RunReader(wiring.Component):
 
         # What is known of the way that is asked; older by a cycle than what is unpacked, so that
         # it may seem to have less than it has. Both ways that may follow are looked up, because
-        # which one it is comes late; and whether there is a pair is found out before that.
+        # which one it is comes late; whether there is a pair is found out before that, and kept.
         known = Signal(count)
         there = Signal()  # of its pairs to give, one has been unpacked
         known_told = Signal()
@@ -207,8 +210,9 @@ class RunReader(wiring.Component):
             m.d.comb += [to_give_read.addr.eq(address), to_unpack_read.addr.eq(address)]
             kept = Signal(count)
             m.d.comb += kept.eq(Mux(giving & (address == asked), given, to_give_read.data))
-            unpacked = to_unpack_read.data
-            return Cat(kept, kept.pairs[: len(unpacked)] != unpacked)
+            unpacked, unequal = to_unpack_read.data, Signal(attrs={"keep": True})
+            m.d.comb += unequal.eq(kept.pairs[: len(unpacked)] != unpacked)
+            return Cat(kept, unequal)
 
         same = looked_up(asked, giving=0)
         first, second = (

@@ -77,7 +77,7 @@ class Unpacker(wiring.Component):
         part = 8 * packing.spare_bytes
         first = Signal(part * packing.group_slots)  # what has come of the group's first pair
         number = Signal(exact_log2(packing.group_pairs), init=1)
-        whole = number == 0
+        whole = Signal()  # it is the group's first, of which all has come: `number` is 0
         m.d.comb += [
             self.o.valid.eq(self.i.valid | whole),
             pair.eq(Mux(whole, first[:pair_bits], slot[:pair_bits])),
@@ -86,7 +86,7 @@ class Unpacker(wiring.Component):
             taking.eq(leaving & ~whole),
         ]
         with m.If(leaving):
-            m.d.sync += number.eq(number + 1)
+            m.d.sync += [number.eq(number + 1), whole.eq(number.all())]
         with m.If(taking):
             dealt = slot[8 * packing.pair_bytes :][:part]
             m.d.sync += first.eq(Cat(first, dealt)[part:])

@@ -70,6 +70,7 @@ class EveryItemLeaves(Elaboratable):
         """How the queue's state fits what has been seen: what the induction needs besides."""
         queue = self.queue
         m.d.comb += [Assert(held <= queue.depth), Assert(~stalled | (held != 0))]
+        m.d.comb += Assert(queue.full == ~queue.i.ready)
         if queue.latency == 1:
             m.d.comb += Assert(~stalled | (self._place(m, 0) == offer))
         if queue.depth == 2:
