@@ -18,7 +18,7 @@ FACTOR_BITS = 18
 class VectorAddress(wiring.Component):
     """For every index, in order, the request `base + index * words * bus_bytes`, `words` beats.
 
-    Rate: one a cycle. Latency: 2 cycles. The table must lie inside the address space, which
+    Rate: one a cycle. Latency: 3 cycles. The table must lie inside the address space, which
     is checked once a command (`Extents`), not here.
 
     Members:
@@ -48,18 +48,23 @@ class VectorAddress(wiring.Component):
         m = Module()
         beat_bits = exact_log2(self.config.bus_bytes)
         index = self.i.payload
+        # Multipliers lie at few places of the device: between them and the rest is a register.
+        taken, factor = Signal(), Signal(len(index), reset_less=True)
         # Beats in front of the vector, in two parts.
-        low = Signal(FACTOR_BITS + REQUEST_BITS)
-        high = Signal(max(0, len(index) - FACTOR_BITS) + REQUEST_BITS)
+        low = Signal(FACTOR_BITS + REQUEST_BITS, reset_less=True)
+        high = Signal(max(0, len(index) - FACTOR_BITS) + REQUEST_BITS, reset_less=True)
         multiplied = Signal()  # they hold an index's products
         m.submodules.requests = requests = Queue(RequestLayout(self.config), depth=2)
         wiring.connect(m, requests.o, wiring.flipped(self.o))
-        m.d.comb += self.i.ready.eq(~multiplied | requests.i.ready)
+        going = ~multiplied | requests.i.ready
+        m.d.comb += self.i.ready.eq(~taken | going)
         with m.If(self.i.ready):
+            m.d.sync += [taken.eq(self.i.valid), factor.eq(index)]
+        with m.If(going):
             m.d.sync += [
-                multiplied.eq(self.i.valid),
-                low.eq(index[:FACTOR_BITS] * self.words),
-                high.eq(index[FACTOR_BITS:] * self.words),
+                multiplied.eq(taken),
+                low.eq(factor[:FACTOR_BITS] * self.words),
+                high.eq(factor[FACTOR_BITS:] * self.words),
             ]
         beats = low + (high << FACTOR_BITS)
         m.d.comb += [

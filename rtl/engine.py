@@ -38,6 +38,8 @@ class Engine(wiring.Component):
     batch and descriptors to memory, set RING_BASE, RING_SIZE and TAIL, set CONTROL to 1; await
     the interrupt (or poll HEAD), read results and counters.
 
+    A reset lasts two cycles at least: the datapath has one of its own, a cycle behind.
+
     Members:
         read, write: AXI4 manager; read1, read2, ...: those that only read, if there are any.
         control: AXI4-Lite subordinate.
@@ -87,12 +89,12 @@ class Engine(wiring.Component):
         m.submodules.command = command = CommandReader(self.config)
         m.submodules.sequencer = sequencer = Sequencer(self.config)
         m.submodules.counters = counters = Counters()
-        # A reset of its own, straight from one gate: it goes to most of the engine's flip-flops.
+        # A reset of its own, straight from a flip-flop: it goes to most of the engine's others.
         m.domains.datapath = ClockDomain(local=True)
         m.submodules.datapath = DomainRenamer("datapath")(datapath)
         m.d.comb += [
             ClockSignal("datapath").eq(ClockSignal()),
-            ResetSignal("datapath").eq(ResetSignal() | sequencer.clear),
+            ResetSignal("datapath").eq(sequencer.clear),
         ]
         connect(m, flipped(self.control), registers.bus)
         for name in numbered("read", self.config.read_ports):

@@ -27,7 +27,7 @@ class VectorFetch(wiring.Component):
     are on their way at a time; the read port bounds the beats. Where the vectors come from is
     the read client's affair.
 
-    Latency: 2 cycles from a lookup to its request, 1 from a beat to its term. Rate: a word a
+    Latency: 3 cycles from a lookup to its request, 2 from a beat to its term. Rate: a word a
     cycle.
 
     Members:
@@ -108,8 +108,13 @@ class VectorFetch(wiring.Component):
             self.i.ready.eq(order.i.ready & can_read & can_close),
         ]
 
-        # Out: word after word of the lookup at the head of the order.
-        head = order.o.payload
+        # Out: word after word of the lookup at the head of the order. What takes the terms is asked
+        # neither by the order nor by the port.
+        m.submodules.oldest = oldest = Queue(under_way, depth=2)
+        m.submodules.arrived = arrived = Queue(config.bus_bits, depth=2)
+        wiring.connect(m, order.o, oldest.i)
+        wiring.connect(m, wiring.flipped(self.data), arrived.i)
+        head = oldest.o.payload
         depth = 1 << max(1, (config.max_words - 1).bit_length())
         m.submodules.memory = memory = Memory(shape=config.bus_bits, depth=depth, init=[])
         keep, replay = memory.write_port(), memory.read_port(domain="sync")
@@ -117,15 +122,15 @@ class VectorFetch(wiring.Component):
         word = Signal(range(config.max_words))
         end = Signal()  # it is the last
         out_free = ~self.o.valid | self.o.ready
-        step = order.o.valid & out_free & (~head.read | self.data.valid)
-        fresh = Signal(config.bus_bits)  # the word, unless it is replayed
+        step = oldest.o.valid & out_free & (~head.read | arrived.o.valid)
+        fresh = Signal(config.bus_bits, reset_less=True)  # the word, unless it is replayed
         replayed = Signal()
         m.d.comb += [
-            self.data.ready.eq(order.o.valid & out_free & head.read),
-            order.o.ready.eq(step & end),
+            arrived.o.ready.eq(oldest.o.valid & out_free & head.read),
+            oldest.o.ready.eq(step & end),
             keep.en.eq(step & head.read),
             keep.addr.eq(word),
-            keep.data.eq(self.data.payload),
+            keep.data.eq(arrived.o.payload),
             replay.en.eq(step & head.again),
             replay.addr.eq(word),
             self.o.payload.data.eq(Mux(replayed, replay.data, fresh)),
@@ -137,7 +142,7 @@ class VectorFetch(wiring.Component):
             m.d.sync += [
                 word.eq(Mux(end, 0, word + 1)),
                 end.eq(Mux(end, last_word == 0, word + 1 == last_word)),
-                fresh.eq(Mux(head.read, self.data.payload, 0)),
+                fresh.eq(Mux(head.read, arrived.o.payload, 0)),
                 replayed.eq(head.again),
                 self.o.payload.target.eq(head.target),
                 self.o.payload.slot.eq(head.slot),

@@ -41,7 +41,7 @@ class _Stage:
     """
 
     def __init__(self, name: str, **fields):
-        self.item = Signal(data.StructLayout(fields), name=name)
+        self.item = Signal(data.StructLayout(fields), name=name, reset_less=True)
         self.valid = Signal(name=f"{name}_valid")
         self.free = Signal(name=f"{name}_free")
 

@@ -35,8 +35,10 @@ class Queue(wiring.Component):
         level: Items held.
 
     Attributes:
-        spare: Of a queue of two: its second item, while `full`.
         full: No item can enter.
+        head: What is offered, but for LUT RAM. Like all that a valid bit goes with, in this queue
+            and elsewhere, it has no reset: a reset that goes to fewer flip-flops is faster.
+        spare: Of a queue of two: its second item, while `full`.
         memory, write, read: Of any other: the RAM and its ports.
         entered, fetched: Items so far that were written to it, and read from it, modulo twice the
             depth: so they are places and counts at once.
@@ -59,8 +61,9 @@ class Queue(wiring.Component):
             }
         )
         self.full = Signal()
+        self.head = Signal(shape, reset_less=True)
         if depth == 2:
-            self.spare = Signal(shape)
+            self.spare = Signal(shape, reset_less=True)
             return
         self.memory = Memory(shape=shape, depth=depth, init=[])
         self.write = self.memory.write_port()
@@ -90,13 +93,13 @@ class Queue(wiring.Component):
         Gives whether the queue will be full, as `_in_ram` does.
         """
         stays = self.o.valid & ~self.o.ready
-        m.d.comb += self.level.eq(self.o.valid + self.full)
+        m.d.comb += [self.level.eq(self.o.valid + self.full), self.o.payload.eq(self.head)]
         with m.If(~self.full):
             m.d.sync += self.spare.eq(self.i.payload)
         with m.If(~stays):
             m.d.sync += [
                 self.o.valid.eq(self.full | self.i.valid),
-                self.o.payload.eq(Mux(self.full, self.spare, self.i.payload)),
+                self.head.eq(Mux(self.full, self.spare, self.i.payload)),
             ]
         return stays & (self.full | self.i.valid)
 
@@ -137,10 +140,14 @@ class Queue(wiring.Component):
             return full
         waiting = self.waiting
         head_free = ~self.o.valid | self.o.ready
-        m.d.comb += [read.en.eq(~waiting | head_free), fetching.eq(self.stored & read.en)]
+        m.d.comb += [
+            self.o.payload.eq(self.head),
+            read.en.eq(~waiting | head_free),
+            fetching.eq(self.stored & read.en),
+        ]
         with m.If(leaving):
             m.d.sync += left.eq(left + 1)
         with m.If(head_free):
-            m.d.sync += [self.o.valid.eq(waiting), self.o.payload.eq(read.data)]
+            m.d.sync += [self.o.valid.eq(waiting), self.head.eq(read.data)]
         m.d.sync += waiting.eq(Mux(waiting & ~head_free, 1, self.stored))
         return full

@@ -83,7 +83,8 @@ class Reducer(wiring.Component):
         )
         # A term is held until the sum that it adds to is back from the adders. Then it moves,
         # and all before it, a stage a cycle: stages[k] was taken k + 1 cycles ago.
-        held, held_data, held_first = Signal(tag), Signal(config.bus_bits), Signal()
+        held, held_first = Signal(tag), Signal()
+        held_data = Signal(config.bus_bits, reset_less=True)
         stages = [Signal(tag, name=f"stage_{age}") for age in range(1, LATENCY + 1)]
         result = stages[-1]
         enable, taking = Signal(), Signal()
@@ -120,10 +121,10 @@ class Reducer(wiring.Component):
         ]
 
         added = Signal(config.bus_bits)  # the sums
-        newest = Signal(config.bus_bits)  # the sums of the cycle before
+        newest = Signal(config.bus_bits, reset_less=True)  # the sums of the cycle before
         bypass = Signal()  # that is where the sum is: it was not in the RAM yet
-        addend, addend_first = Signal(config.bus_bits), Signal()
-        left, right = Signal(config.bus_bits), Signal(config.bus_bits)
+        addend, addend_first = Signal(config.bus_bits, reset_less=True), Signal()
+        left, right = (Signal(config.bus_bits, reset_less=True) for _ in range(2))
         with m.If(enable):
             m.d.sync += [
                 stages[0].eq(held),

@@ -23,8 +23,9 @@ class RegisterFile(wiring.Component):
 
     A read gives the word at the address rounded down to 4, or 0 where there is no register.
     A write sets the bytes that are strobed; one to a read-only register or to none is answered
-    OKAY and does nothing. One access at a time each way, answered 2 cycles after its address, or
-    after its data, if those come later; the lower half of a counter once it was asked for. The
+    OKAY and does nothing. One access at a time each way: a read is answered 3 cycles after its
+    address, but the lower half of a counter once it was asked for; a write 2 cycles after its
+    address, or after its data, if those come later. The
     halves of a wide register are two accesses; a counter's upper half is the lower one's.
 
     Args:
@@ -86,31 +87,34 @@ class RegisterFile(wiring.Component):
         bus = self.bus
         address = Signal(self._address_bits)
         taken = Signal()  # an address waits for its data
+        chosen, word = Signal(), Signal(32)  # a cycle later: the address has its word
         m.d.comb += [bus.arready.eq(~taken & ~bus.rvalid), bus.rresp.eq(OKAY)]
         with m.If(bus.arvalid & bus.arready):
             m.d.sync += [address.eq(bus.araddr), taken.eq(1)]
         words = {offset >> 2: self.value(entry)[part] for offset, entry, part in self._words()}
-        answered = [taken.eq(0), bus.rvalid.eq(1), bus.rdata.eq(_select(words, address[2:]))]
+        m.d.sync += [chosen.eq(taken), word.eq(_select(words, address[2:]))]
+        answered = [taken.eq(0), chosen.eq(0), bus.rvalid.eq(1), bus.rdata.eq(word)]
         if self._has_counters:
-            self._counters(m, address, taken, answered)
+            self._counters(m, address, chosen, answered)
         else:
-            with m.If(taken):
+            with m.If(chosen):
                 m.d.sync += answered
         with m.If(bus.rvalid & bus.rready):
             m.d.sync += bus.rvalid.eq(0)
 
-    def _counters(self, m: Module, address: Signal, taken: Signal, answered: list) -> None:
+    def _counters(self, m: Module, address: Signal, chosen: Signal, answered: list) -> None:
         """A read that may be of a counter: it waits for the count; any other is `answered`."""
         bus = self.bus
         # Counters are the upper half of the space: their base has one bit, above all other offsets.
         place, upper = address[3 : exact_log2(COUNTER_BASE)], address[2]
-        is_counter = address[exact_log2(COUNTER_BASE)] & (place < len(COUNTERS))
+        is_counter = Signal()
+        m.d.sync += is_counter.eq(address[exact_log2(COUNTER_BASE)] & (place < len(COUNTERS)))
         asked_upper = Signal(COUNTER_BITS - 32)
         m.d.comb += [
-            self.ask.eq(taken & is_counter & ~upper),
+            self.ask.eq(chosen & is_counter & ~upper),
             self.index.eq(place),
         ]
-        with m.If(taken & (~self.ask | self.count_valid)):
+        with m.If(chosen & (~self.ask | self.count_valid)):
             m.d.sync += answered
             with m.If(self.ask):
                 m.d.sync += [bus.rdata.eq(self.count), asked_upper.eq(self.count[32:])]

@@ -41,7 +41,8 @@ class Sequencer(wiring.Component):
         command, command_done, command_fault, command_position: From the command reader.
         done, cast_done, fault, position, cast_fault, idle: From the datapath.
         command_start, activity, start, cast_start, descriptor, halt, clear: To the datapath; all
-            but `descriptor` and `halt` from flip-flops.
+            but `descriptor` and `halt` from flip-flops. `clear` is high through a reset and for a
+            cycle more.
         running, active: For the counters: a command runs; phase p of it does.
         busy: A command is being fetched or run.
         owed: A command has failed, and memory has not answered all that it was asked.
@@ -278,7 +279,8 @@ class Sequencer(wiring.Component):
                     reset_datapath()
             with m.State("reset datapath"):
                 m.d.comb += self.halt.eq(1)
-                m.d.sync += [casting.eq(0), self.head.eq(next_slot)]
+                # For two cycles: the datapath resets parts of it in the second one.
+                m.d.sync += [casting.eq(0), self.head.eq(next_slot), self.clear.eq(1)]
                 go("stopped")
             with m.State("stopped"):
                 with m.If(self.acknowledge | acknowledged):

@@ -74,15 +74,21 @@ class Splitter(wiring.Component):
         span = exact_log2(self.span) - size
         blocks = 1 << span - longest  # blocks of `most` beats in a span
         busy = Signal()
-        place = Signal.like(self.o.payload.place)  # of the next burst
-        left = Signal.like(self.i.payload.beats)  # beats from there to the request's end
-        limit = Signal.like(self.o.payload.beats)  # beats from there that one burst may have
+        place = Signal.like(self.o.payload.place, reset_less=True)  # of the next burst
+        left = Signal.like(
+            self.i.payload.beats, reset_less=True
+        )  # beats from there to the request's end
+        limit = Signal.like(self.o.payload.beats, reset_less=True)  # most of a burst from there
         last = Signal()  # one burst may have them all
 
         def limit_at(block: Value | int, low: Value) -> Value:
             """Only a burst from a span's last block can meet the span's end."""
             last_block = (block == blocks - 1) if blocks > 1 else Const(1)
             return Mux(last_block, most - low, most)
+
+        def fits(beats: Value, limit: Value) -> Value:
+            """`beats <= limit`, of which the latter has few bits."""
+            return ~beats[len(limit) :].any() & (beats[: len(limit)] <= limit)
 
         # In the place of a register: what takes the bursts is not asked in the cycle.
         m.submodules.bursts = bursts = Queue(self.o.payload.shape(), depth=2)
@@ -104,8 +110,8 @@ class Splitter(wiring.Component):
         m.d.comb += [
             first_limit.eq(limit_at(start[longest:span], start[:longest])),
             next_limit.eq(Mux(whole, most, limit_at(place[longest:span] + 1, place[:longest]))),
-            first_fits.eq(self.i.payload.beats <= first_limit),
-            next_fits.eq(left - limit <= next_limit),
+            first_fits.eq(fits(self.i.payload.beats, first_limit)),
+            next_fits.eq(fits((left - limit)[: len(left)], next_limit)),
         ]
         with m.If(~busy | last):
             with m.If(~busy | free):

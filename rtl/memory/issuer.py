@@ -149,6 +149,8 @@ class BurstIssuer(wiring.Component):
             self.origin.payload.shape(), depth=max(2, 1 << (on_their_way - 1).bit_length())
         )
         answered = Signal(count)
+        credited = Signal(count)  # from afar, so it counts a cycle later
+        m.d.sync += credited.eq(self.credit)
         claims = []
         for k, client in enumerate(self.clients):
             splitter = Splitter(self.config, span=self.span)
@@ -175,7 +177,7 @@ class BurstIssuer(wiring.Component):
                 self.pending[k].eq(splitter.busy | (allowed != client.bursts)),
             ]
             m.d.sync += [
-                credit.eq(credit + self.credit[k] - Mux(claiming, burst.beats, 0)),
+                credit.eq(credit + credited[k] - Mux(claiming, burst.beats, 0)),
                 allowed.eq(allowed + answered[k] - claiming),
             ]
 

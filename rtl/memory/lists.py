@@ -4,11 +4,12 @@
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
 from ..config import WORD_BYTES, EngineConfig
 from ..layouts import RequestLayout, WriteBeatLayout
+from ..queue import Queue
 from .bursts import Splitter
 
 ELEMENT_BITS = 64
@@ -42,8 +43,8 @@ class ListReader(wiring.Component):
 
     Requests are `ceil(count * size / bus_bytes)` beats in all, in runs of at most `burst_beats`
     that are one burst each, so that other clients of the port get their turns between.
-    One element a cycle; the first leaves in the cycle its beat is there. A request is made every
-    cycle from the second cycle after the start, whether or not data return.
+    One element a cycle; the first leaves a cycle after its beat is there. A request is made every
+    cycle from the third cycle after the start, whether or not data return.
 
     Members:
         start: Stream of lists, taken when the last one is done.
@@ -74,15 +75,18 @@ class ListReader(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         lanes = self.config.lanes
-        start, begun = self.start.payload, Signal.like(self.start.payload)
-        beginning = Signal()  # its beats are not asked for yet
-        beats = Mux(begun.wide, _beats(begun.count, lanes // 2), _beats(begun.count, lanes))
+        start = self.start.payload
+        begun = Signal.like(start, reset_less=True)
+        beginning = Signal()  # its beats are being counted
+        asking = Signal()  # and are not asked for yet
+        needed = Mux(begun.wide, _beats(begun.count, lanes // 2), _beats(begun.count, lanes))
+        beats = Signal.like(needed, reset_less=True)
         m.submodules.requests = requests = Splitter(self.config, beats_bits=len(beats))
-        m.d.sync += beginning.eq(0)
+        m.d.sync += [beginning.eq(0), asking.eq(beginning), beats.eq(needed)]
         m.d.comb += [
             self.start.ready.eq(~self.busy),
             # The splitter is free: the last list's elements have all come.
-            requests.i.valid.eq(beginning),
+            requests.i.valid.eq(asking),
             requests.i.payload.address.eq(begun.address),
             requests.i.payload.beats.eq(beats),
             self.request.valid.eq(requests.o.valid),
@@ -93,10 +97,13 @@ class ListReader(wiring.Component):
             requests.o.ready.eq(self.request.ready),
         ]
 
-        left = Signal.like(start.count)  # elements that have not left
+        left = Signal.like(start.count, reset_less=True)  # elements that have not left
         last = Signal()  # that is one
         lane = Signal(range(lanes))  # of the next one
-        words = [self.data.payload.word_select(k, 32) for k in range(lanes)]
+        # What takes the elements is not asked by what gives the beats.
+        m.submodules.arrived = arrived = Queue(self.config.bus_bits, depth=2)
+        connect(m, flipped(self.data), arrived.i)
+        words = [arrived.o.payload.word_select(k, 32) for k in range(lanes)]
         low = Array(words)[lane]
         high = Array(words[1::2])[lane >> 1]
         wide = begun.wide
@@ -104,9 +111,9 @@ class ListReader(wiring.Component):
         whole = lane >= lanes - step  # nothing is left in the beat
         leaving = self.o.valid & self.o.ready
         m.d.comb += [
-            self.o.valid.eq(self.busy & self.data.valid),
+            self.o.valid.eq(self.busy & arrived.o.valid),
             self.o.payload.eq(Cat(low, Mux(wide, high, low[-1].replicate(32)))),
-            self.data.ready.eq(leaving & (last | whole)),
+            arrived.o.ready.eq(leaving & (last | whole)),
         ]
         with m.If(leaving):
             m.d.sync += [

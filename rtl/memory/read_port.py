@@ -126,7 +126,7 @@ class ReadPort(wiring.Component):
             first_error.response.eq(axi.rresp),
             first_error.origin.eq(origin),
         ]
-        returned = Signal(self.config.bus_bits)
+        returned = Signal(self.config.bus_bits, reset_less=True)
         m.d.sync += [returned.eq(axi.rdata), self.beat.eq(0)]
         with m.If(taking):
             m.d.sync += self.beat.eq(Const(1) << origin.client)

@@ -110,7 +110,7 @@ class BatchSorter(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config = self.config
-        begin = Signal()  # a merge: what is left of the last one is gone
+        begin = Signal(init=1)  # a merge: what is left of the last one is gone
         m.submodules.run_sorter = run_sorter = RunSorter(config)
         # Between the two, so that neither's ready waits for the other's.
         m.submodules.runs = runs = Queue(SortPairLayout(config), depth=QUEUE_DEPTH)
@@ -123,7 +123,7 @@ class BatchSorter(wiring.Component):
         m.submodules.tree = DomainRenamer("merging")(tree)
         m.d.comb += [
             ClockSignal("merging").eq(ClockSignal()),
-            ResetSignal("merging").eq(ResetSignal() | begin),
+            ResetSignal("merging").eq(begin),
         ]
         connect(m, reader.request, flipped(self.read_request))
         connect(m, flipped(self.read_data), reader.data)
@@ -157,7 +157,8 @@ class BatchSorter(wiring.Component):
         pair = self.i.payload
         position = Signal(length)  # of the entering pair in its run
         ended = Signal()  # the batch has entered
-        inside = Signal(3)  # runs in the RunSorter that are whole
+        inside, inside_next = Signal(3), Signal(3)  # runs in the RunSorter that are whole
+        alone = Signal()  # of them there is one, and the batch has entered
         entering = self.i.valid & self.i.ready
         closing = pair.end | position.all()
         leaving = runs.o.valid & runs.o.ready & runs.o.payload.end
@@ -168,16 +169,18 @@ class BatchSorter(wiring.Component):
             run_sorter.i.valid.eq(self.i.valid),
             self.i.ready.eq(run_sorter.i.ready),
         ]
-        m.d.sync += inside.eq(inside + (entering & closing) - leaving)
+        ending = Mux(entering, pair.end, ended)
+        m.d.comb += inside_next.eq(inside + (entering & closing) - leaving)
+        m.d.sync += [
+            inside.eq(inside_next),
+            ended.eq(ending),
+            alone.eq(ending & (inside_next == 1)),
+        ]
         with m.If(entering):
-            m.d.sync += [
-                position.eq(Mux(closing, 0, position + 1)),
-                ended.eq(pair.end),
-            ]
-        alone = ended & (inside == 1)
+            m.d.sync += position.eq(Mux(closing, 0, position + 1))
         spilled = Signal(self.config.lookup_bits - length)
         with m.If(self.start):
-            m.d.sync += [ended.eq(0), spilled.eq(0)]
+            m.d.sync += [ended.eq(0), alone.eq(0), spilled.eq(0)]
         with m.Elif(leaving & ~alone):
             m.d.sync += spilled.eq(spilled + 1)
         return alone, spilled

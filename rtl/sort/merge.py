@@ -189,7 +189,9 @@ class MergeStage(wiring.Component):
                 m.d.sync += to_b.eq(~to_b & ~pair.end)
 
         a, b = self._a[0].i, self._b[0].i
-        entry = Signal.like(pair)  # what goes into a queue, or an empty partner with it
+        entry = Signal.like(
+            pair, reset_less=True
+        )  # what goes into a queue, or an empty partner with it
         for_a, for_b = Signal(), Signal()
         m.d.comb += [
             self.i.ready.eq(a.ready & b.ready),  # both, so that the two queues go in step

@@ -140,8 +140,8 @@ async def one_beat_a_cycle_at_latency_64(dut, beats):
         clients.write(0, bench.rng.randrange(SHARE // BEAT // beats) * beats * BEAT, beats)
     await _all_written(bench, clients)
     assert axi.times == list(range(axi.times[0], axi.times[0] + 1200))
-    # As the docstring says: 4 cycles from its request, or 3 from its last beat; W two cycles later.
-    first = max(clients.requests[0].times[0] + 4, clients.data[0].times[beats - 1] + 3)
+    # As the docstring says: 4 cycles from its request or its last beat; W two cycles later.
+    first = 4 + max(clients.requests[0].times[0], clients.data[0].times[beats - 1])
     assert axi.bursts[0].cycle == first
     assert axi.times[0] == first + 2
 
