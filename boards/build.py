@@ -25,7 +25,7 @@ from castbag.rtl.soc.map import BUILD_BYTES
 
 from .board import Board, Top
 from .catalog import BOARDS, board_of
-from .ecp5 import NO_BYPASS
+from .ecp5 import PLACER, synthesis
 from .ecp5_clocks import MARGIN
 from .tools import ToolFailed, run_tool, short, versions
 
@@ -163,8 +163,9 @@ def plan_of(board: Board, *, mhz: int, build: bytes = bytes(BUILD_BYTES)) -> dic
     tools = " ".join(f"{tool} {short(version)}" for tool, version in versions().items())
     top = Top(board, mhz=mhz, build=build, tools=tools)
     # No places in the source: they would make the build depend on where it is done.
-    plan = board.platform().build(top, do_build=False, emit_src=False, script_after_read=NO_BYPASS)
-    return dict(plan.files)
+    plan = board.platform().build(top, do_build=False, emit_src=False)
+    script = ["read_rtlil top.il", *synthesis("top"), ""]
+    return {**plan.files, "top.ys": "\n".join(script)}
 
 
 def hash_of(
@@ -175,6 +176,7 @@ def hash_of(
         **{name: plan[name] for name in INPUT},
         "mhz": mhz,
         "seeds": list(seeds),
+        "placer": list(PLACER),
         "tools": tools,
     }
     text = json.dumps(what, sort_keys=True)
@@ -186,7 +188,7 @@ def _place(seed: int, board_options: list[str], folder: Path) -> tuple[str, str]
 
     nextpnr ends with an error where a clock is missed, and so it should; its log says which.
     """
-    arguments = [*board_options, "--json", "top.json", "--lpf", "top.lpf"]
+    arguments = [*board_options, *PLACER, "--json", "top.json", "--lpf", "top.lpf"]
     arguments += ["--seed", str(seed), "--textcfg", f"seed-{seed}.config"]
     arguments += ["--log", f"seed-{seed}.log"]  # for whoever waits
     try:

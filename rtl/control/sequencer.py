@@ -195,7 +195,8 @@ class Sequencer(wiring.Component):
         ]
         m.d.comb += [
             self.descriptor.eq(self.ring_base + (self.head << exact_log2(DESCRIPTOR_BYTES))),
-            self.active[Phase.CAST].eq(casting),
+            # `casting` says it all, but of a register alone Icarus 11 misses the initial value here.
+            self.active[Phase.CAST].eq(self.cast_start | casting),
         ]
         with m.If(cast_over):
             m.d.sync += casting.eq(0)

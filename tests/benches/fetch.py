@@ -125,7 +125,7 @@ async def gives_a_word_a_cycle(dut, words, again):
     await frame.fetch(items, base=0, words=words, announce=1)
     times, start = frame.terms.times, 1 + again * words
     assert times[start:] == list(range(times[start], times[start] + len(times) - start))
-    assert times[0] == frame.memory.data.times[0] + 1
+    assert times[0] == frame.memory.data.times[0] + 2
 
 
 def covered_latency(words: int) -> int:
@@ -141,5 +141,5 @@ async def has_its_latency(dut):
     items = frame.draw(1, rows=1000, again=0)
     items[0]["lookup"]["valid"] = 1
     await frame.fetch(items, base=64, words=3, announce=0)
-    assert frame.memory.request_times[0] == frame.lookups.times[0] + 2
-    assert frame.terms.times[0] == frame.memory.data.times[0] + 1
+    assert frame.memory.request_times[0] == frame.lookups.times[0] + 3
+    assert frame.terms.times[0] == frame.memory.data.times[0] + 2
