@@ -195,7 +195,7 @@ class Sequencer(wiring.Component):
         ]
         m.d.comb += [
             self.descriptor.eq(self.ring_base + (self.head << exact_log2(DESCRIPTOR_BYTES))),
-            # `casting` says it all, but of a register alone Icarus 11 misses the initial value here.
+            # `casting` says it all, but Icarus 11 misses the initial value of a register alone.
             self.active[Phase.CAST].eq(self.cast_start | casting),
         ]
         with m.If(cast_over):
