@@ -65,7 +65,8 @@ class Queue(wiring.Component):
         if depth == 2:
             self.spare = Signal(shape, reset_less=True)
             return
-        self.memory = Memory(shape=shape, depth=depth, init=[])
+        style = "distributed" if depth <= LUT_RAM_DEPTH else "block"
+        self.memory = Memory(shape=shape, depth=depth, init=[], attrs={"ram_style": style})
         self.write = self.memory.write_port()
         self.read = self.memory.read_port(domain="comb" if depth <= LUT_RAM_DEPTH else "sync")
         self.entered = Signal(range(2 * depth))

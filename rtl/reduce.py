@@ -88,11 +88,12 @@ class Reducer(wiring.Component):
         stages = [Signal(tag, name=f"stage_{age}") for age in range(1, LATENCY + 1)]
         result = stages[-1]
         enable, taking = Signal(), Signal()
+        closes = Signal()  # the result is a finished sum's word
         # Which stage holds that sum is found out as the term comes, and followed from then on.
         awaited = Signal(LATENCY)
         blocked = Signal()  # it is one before the last
         m.d.comb += [
-            enable.eq(~(result.valid & result.last) | finished.i.ready),
+            enable.eq(~closes | finished.i.ready),
             taking.eq(enable & held.valid & ~blocked),
             self.i.ready.eq(~held.valid | taking),
             read.en.eq(enable),
@@ -129,6 +130,7 @@ class Reducer(wiring.Component):
             m.d.sync += [
                 stages[0].eq(held),
                 stages[0].valid.eq(taking),
+                closes.eq(stages[-2].valid & stages[-2].last),
                 bypass.eq(awaited[-1]),
                 newest.eq(added),
                 addend.eq(held_data),
@@ -151,7 +153,7 @@ class Reducer(wiring.Component):
             write.en.eq(enable & result.valid & ~result.last),
             write.addr.eq(result.place),
             write.data.eq(added),
-            finished.i.valid.eq(result.valid & result.last),
+            finished.i.valid.eq(closes),
             finished.i.payload.data.eq(added),
             finished.i.payload.target.eq(result.target),
             finished.i.payload.end.eq(result.end),

@@ -87,12 +87,19 @@ class RegisterFile(wiring.Component):
         bus = self.bus
         address = Signal(self._address_bits)
         taken = Signal()  # an address waits for its data
-        chosen, word = Signal(), Signal(32)  # a cycle later: the address has its word
+        chosen = Signal()  # a cycle later: its word is one of two, below and above the middle
+        below, above = Signal(32), Signal(32)
         m.d.comb += [bus.arready.eq(~taken & ~bus.rvalid), bus.rresp.eq(OKAY)]
         with m.If(bus.arvalid & bus.arready):
             m.d.sync += [address.eq(bus.araddr), taken.eq(1)]
         words = {offset >> 2: self.value(entry)[part] for offset, entry, part in self._words()}
-        m.d.sync += [chosen.eq(taken), word.eq(_select(words, address[2:]))]
+        index, middle = address[2:-1], 1 << (len(address) - 3)
+        m.d.sync += [
+            chosen.eq(taken),
+            below.eq(_select(words, index)),
+            above.eq(_select(words, index, middle)),
+        ]
+        word = Mux(address[-1], above, below)
         answered = [taken.eq(0), chosen.eq(0), bus.rvalid.eq(1), bus.rdata.eq(word)]
         if self._has_counters:
             self._counters(m, address, chosen, answered)

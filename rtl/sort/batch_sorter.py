@@ -10,6 +10,7 @@ from amaranth.hdl import (
     Mux,
     ResetSignal,
     Signal,
+    Value,
 )
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -115,8 +116,13 @@ class BatchSorter(wiring.Component):
         # Between the two, so that neither's ready waits for the other's.
         m.submodules.runs = runs = Queue(SortPairLayout(config), depth=QUEUE_DEPTH)
         connect(m, run_sorter.o, runs.i)
+        # What is merged is compared: it comes from flip-flops, not from a RAM.
+        m.submodules.next_run = next_run = Queue(SortPairLayout(config), depth=2)
+        m.submodules.next_merged = next_merged = Queue(MergedPairLayout(config), depth=2)
+        connect(m, runs.o, next_run.i)
         m.submodules.writer = writer = RunWriter(config)
         m.submodules.merged = merged = Queue(MergedPairLayout(config), depth=QUEUE_DEPTH)
+        connect(m, merged.o, next_merged.i)
         reader, tree = RunReader(config), MergeTree(config)
         m.domains.merging = ClockDomain(local=True)
         m.submodules.reader = DomainRenamer("merging")(reader)
@@ -141,10 +147,11 @@ class BatchSorter(wiring.Component):
         ]
         m.d.sync += tree.room.eq(merged.level < QUEUE_DEPTH - 1)
 
-        alone, spilled = self._enter(m, run_sorter, runs)
-        written = ~merged.o.valid & ~writer.busy & ~self.pending
+        alone, spilled = self._enter(m, run_sorter, next_run)
+        written = ~merged.o.valid & ~next_merged.o.valid & ~writer.busy & ~self.pending
         final = self._passes(m, reader, tree, writer, begin, alone, spilled, written)
-        self._leave(m, runs, tree, merged, writer, alone, spilled, final)
+        all_given = self._leave(m, next_run, tree, next_merged, writer, alone, spilled, final)
+        m.d.comb += merged.i.payload.last.eq(all_given)
         return m
 
     def _enter(self, m: Module, run_sorter: RunSorter, runs: Queue):
@@ -185,8 +192,11 @@ class BatchSorter(wiring.Component):
             m.d.sync += spilled.eq(spilled + 1)
         return alone, spilled
 
-    def _leave(self, m, runs, tree, merged, writer, alone, spilled, final) -> None:
-        """Runs go to memory; the last one is merged with all that come back for the last time."""
+    def _leave(self, m, runs, tree, merged, writer, alone, spilled, final) -> Value:
+        """Runs go to memory; the last one is merged with all that come back for the last time.
+
+        Gives whether the pair that the tree gives is the last of them.
+        """
         m.submodules.last_merge = last_merge = Merge(self.config)
         rest, last_run = last_merge.a, last_merge.b
         single = alone & (spilled == 0)  # there is nothing to merge it with
@@ -215,11 +225,11 @@ class BatchSorter(wiring.Component):
         ]
         given = Signal(self.config.lookup_bits)  # pairs of the last merge
         all_given = given + 1 == spilled << exact_log2(self.config.run_length)
-        m.d.comb += merged.i.payload.last.eq(all_given)
         with m.If(self.start):
             m.d.sync += given.eq(0)
         with m.Elif(tree.valid & final):
             m.d.sync += given.eq(given + 1)
+        return all_given
 
     def _passes(self, m, reader, tree, writer, begin, alone, spilled, written) -> Signal:
         """Once runs are formed they are merged, as often as need be, and for the last time.
