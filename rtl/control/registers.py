@@ -88,7 +88,7 @@ class RegisterFile(wiring.Component):
         address = Signal(self._address_bits)
         taken = Signal()  # an address waits for its data
         chosen = Signal()  # a cycle later: its word is one of two, below and above the middle
-        below, above = Signal(32), Signal(32)
+        below, above = (Signal(32, reset_less=True) for _ in range(2))
         m.d.comb += [bus.arready.eq(~taken & ~bus.rvalid), bus.rresp.eq(OKAY)]
         with m.If(bus.arvalid & bus.arready):
             m.d.sync += [address.eq(bus.araddr), taken.eq(1)]
