@@ -37,6 +37,8 @@ def sorter_block_rams(config: EngineConfig) -> int:
 
 
 def way_block_rams(config: EngineConfig) -> int:
-    """DP16KD of the buffers of the runs that are merged."""
-    width = config.index_bits + config.source_bits
-    return block_rams(depth=config.merge_ways * config.way_pairs, width=width)
+    """DP16KD of the buffers of the runs that are merged, and of the queue of what is free there."""
+    ways, pairs = config.merge_ways, config.way_pairs
+    buffers = block_rams(depth=ways * pairs, width=config.index_bits + config.source_bits)
+    chunks = ways * pairs // config.packing.chunk_pairs
+    return buffers + block_rams(depth=chunks, width=(ways - 1).bit_length())

@@ -39,7 +39,7 @@ def test_the_sorter_takes_what_synthesis_found():
 
 
 def test_ways_of_a_merge():
-    # 16 ways of 128 pairs, of 32 + 24 bits: 2048 x 56
-    assert way_block_rams(preset("base")) == 7
-    # 32 ways: 4096 x 56 is twice that
-    assert way_block_rams(EngineConfig(merge_ways=32)) == 14
+    # 16 ways of 128 pairs, of 32 + 24 bits: 2048 x 56; and 16 x 8 chunks: 128 x 4
+    assert way_block_rams(preset("base")) == 7 + 1
+    # 32 ways: 4096 x 56 is twice that; 256 x 5
+    assert way_block_rams(EngineConfig(merge_ways=32)) == 14 + 1
