@@ -81,4 +81,4 @@ async def writes_a_word_a_cycle(dut, dim):
     await frame.write(dim, 50)
     times, words = frame.data.times, frame.config.words(dim)
     assert times == list(range(times[0], times[0] + 50 * words))
-    assert frame.requests.times == [time + 2 for time in times[::words]]
+    assert frame.requests.times == [time + 3 for time in times[::words]]
