@@ -16,7 +16,7 @@ class VectorWriter(wiring.Component):
     """For every vector, one request for its place, and its words as beats.
 
     The last word's pad, beyond column `dim - 1`, is masked: pad bytes are never written.
-    Rate: a word a cycle. Latency: none for the beats, 2 cycles for the request.
+    Rate: a word a cycle. Latency: none for the beats, 3 cycles for the request.
 
     Members:
         base: Byte address of the table; steady while vectors are held.
