@@ -34,8 +34,8 @@ that a few long chains of carries seem to be the longest paths, and all others a
 PLACER = ("--placer-heap-beta", "0.95", "--placer-heap-timingweight", "60")
 """Options of nextpnr: place closely, and for time.
 
-A whole board of ours came to 99 MHz with these and to 83 MHz without, the same seed for both (and
-but for small changes the same design).
+One netlist of a whole board, one seed: 83.1 MHz by nextpnr's own options, 92.3 MHz with these and a
+weight of 30. A later one, the same seed: 94.4 MHz with density 0.9 and weight 30, 99.4 with these.
 """
 
 SEEDS = (1, 2, 3)
