@@ -25,8 +25,8 @@ class RegisterFile(wiring.Component):
     A write sets the bytes that are strobed; one to a read-only register or to none is answered
     OKAY and does nothing. One access at a time each way: a read is answered 3 cycles after its
     address, but the lower half of a counter once it was asked for; a write 2 cycles after its
-    address, or after its data, if those come later. The
-    halves of a wide register are two accesses; a counter's upper half is the lower one's.
+    address, or after its data, if those come later. The halves of a wide register are two accesses;
+    a counter's upper half is the lower one's.
 
     Args:
         registers: The table: the engine's, or another; with counters as the engine has them, or

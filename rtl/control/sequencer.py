@@ -132,6 +132,7 @@ class Sequencer(wiring.Component):
         m = Module()
         command = self.command
         entering = Signal()  # the first cycle of a state
+        begun = ~entering & ~self.start  # what was started says how it is
         casting = Signal()  # the cast has begun and was not done
         cast_over = ~casting | (self.cast_done & ~self.cast_start)
         acknowledged = Signal()  # while answers were awaited
@@ -159,28 +160,29 @@ class Sequencer(wiring.Component):
             barked.eq((self.watchdog != 0) & (quiet == self.watchdog) & ~entering),
         ]
 
-        def stop_on_fault(phase: Phase) -> None:
+        def stop(error, position, phase) -> None:
+            m.d.sync += [
+                self.error.eq(error),
+                self.error_position.eq(position),
+                self.error_phase.eq(phase),
+            ]
+            go("halt")
+
+        def stop_on_fault(phase: Phase, *, fetching: bool = False) -> None:
             """The last word in a state: whatever else it decided, a fault ends the command."""
             with m.If(barked):
-                m.d.sync += [
-                    self.error.eq(Error.WATCHDOG),
-                    self.error_position.eq(self.awaited),
-                    self.error_phase.eq(phase),
-                ]
-                go("halt")
+                stop(Error.WATCHDOG, self.awaited, phase)
+            if fetching:
+                with m.If(begun & (self.command_fault != Error.NONE)):
+                    stop(self.command_fault, self.command_position, phase)
             with m.If(self.fault != Error.NONE):
-                m.d.sync += [
-                    self.error.eq(self.fault),
-                    self.error_position.eq(self.position),
-                    self.error_phase.eq(Mux(self.cast_fault, Phase.CAST, phase)),
-                ]
-                go("halt")
+                stop(self.fault, self.position, Mux(self.cast_fault, Phase.CAST, phase))
 
         def run_phase(phase: Phase, activity: Activity):
             """Lead the main path through a phase; gives the condition of its end."""
             m.d.comb += [self.running.eq(1), self.active[phase].eq(1)]
             m.d.sync += [self.activity.eq(activity), self.start.eq(entering)]
-            return ~entering & ~self.start & self.done
+            return begun & self.done
 
         def start_cast() -> None:
             m.d.sync += [self.cast_start.eq(1), casting.eq(1)]
@@ -211,18 +213,11 @@ class Sequencer(wiring.Component):
                     self.start.eq(entering),
                     self.command_start.eq(entering),
                 ]
-                with m.If(~entering & ~self.start & self.command_done):
+                with m.If(begun & self.command_done):
                     go("begin cast")
                     with m.If(command.forward):
                         go("forward")
-                stop_on_fault(Phase.FORWARD)
-                with m.If(~entering & ~self.start & (self.command_fault != Error.NONE)):
-                    m.d.sync += [
-                        self.error.eq(self.command_fault),
-                        self.error_position.eq(self.command_position),
-                        self.error_phase.eq(Phase.FORWARD),
-                    ]
-                    go("halt")
+                stop_on_fault(Phase.FORWARD, fetching=True)
             with m.State("forward"):
                 with m.If(entering & command.backward):
                     start_cast()

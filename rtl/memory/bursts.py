@@ -75,9 +75,8 @@ class Splitter(wiring.Component):
         blocks = 1 << span - longest  # blocks of `most` beats in a span
         busy = Signal()
         place = Signal.like(self.o.payload.place, reset_less=True)  # of the next burst
-        left = Signal.like(
-            self.i.payload.beats, reset_less=True
-        )  # beats from there to the request's end
+        # Beats from there to the request's end.
+        left = Signal.like(self.i.payload.beats, reset_less=True)
         limit = Signal.like(self.o.payload.beats, reset_less=True)  # most of a burst from there
         last = Signal()  # one burst may have them all
 
