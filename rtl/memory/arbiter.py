@@ -2,14 +2,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Whose turn it is."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-
-def lowest(bits: Value) -> Value:
-    """`bits` with only its lowest set bit kept."""
-    return Cat(bits[k] & ~bits[:k].any() for k in range(len(bits)))
+from ..onehot import lowest
 
 
 class RoundRobin(wiring.Component):

@@ -8,12 +8,13 @@ What the read port and the write port have in common: all of it save the data.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from amaranth.hdl import Const, Module, Mux, Signal, Value
+from amaranth.hdl import Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..config import EngineConfig
 from ..layouts import RequestLayout
+from ..onehot import chosen, encoded
 from ..queue import Queue
 from .arbiter import RoundRobin
 from .bursts import PAGE_BYTES, BurstLayout, Splitter, byte_address
@@ -167,6 +168,8 @@ class BurstIssuer(wiring.Component):
             allowed = Signal(bursts, init=client.bursts, name=f"allowed_{client.name}")
             affordable = (credit >= burst.beats) & (allowed != 0)
             claiming = Signal(name=f"claiming_{client.name}")
+            # Both sums, for what chooses between them comes late.
+            kept, paid = (Signal.like(credit, attrs={"keep": True}, init=0) for _ in range(2))
             m.d.comb += [
                 splitter.o.ready.eq(affordable & claimed.i.ready),
                 claiming.eq(splitter.o.valid & splitter.o.ready),
@@ -175,9 +178,11 @@ class BurstIssuer(wiring.Component):
                 turns.valid[k].eq(claimed.o.valid),
                 claimed.o.ready.eq(turns.grant[k] & turns.taken),
                 self.pending[k].eq(splitter.busy | (allowed != client.bursts)),
+                kept.eq(credit + credited[k]),
+                paid.eq(credit + credited[k] - burst.beats),
             ]
             m.d.sync += [
-                credit.eq(credit + credited[k] - Mux(claiming, burst.beats, 0)),
+                credit.eq(Mux(claiming, paid, kept)),
                 allowed.eq(allowed + answered[k] - claiming),
             ]
 
@@ -255,18 +260,3 @@ def error_members(config: EngineConfig, *, clients: int) -> dict:
         "error_address": Out(config.address_bits),
         "error_client": Out(client_shape(clients)),
     }
-
-
-def chosen(one_hot: Value, values: Sequence) -> Value:
-    """The one of `values` that `one_hot` marks; all zeros if none."""
-    chosen = Const(0)
-    for k, value in enumerate(values):
-        bits = Value.cast(value)
-        chosen = chosen | (bits & one_hot[k].replicate(len(bits)))
-    return chosen
-
-
-def encoded(one_hot: Value) -> Value:
-    """The position of the set bit."""
-    count = len(one_hot)
-    return chosen(one_hot, [Const(k, range(count)) for k in range(count)])

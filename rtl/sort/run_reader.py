@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """RunReader: the ways of a merge, each a run in memory that is read ahead."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.data import View
 from amaranth.lib.memory import Memory
@@ -11,7 +11,7 @@ from amaranth.utils import exact_log2
 
 from ..config import EngineConfig
 from ..layouts import RequestLayout
-from ..memory.issuer import chosen
+from ..onehot import chosen
 from ..queue import Queue
 from .run_writer import RunPairLayout
 from .tree import MergeItemLayout, PlaceLayout
@@ -191,43 +191,52 @@ class RunReader(wiring.Component):
         count = data.StructLayout({"pairs": config.lookup_bits, "none": 1})
         m.submodules.to_give = to_give = Memory(shape=count, depth=config.merge_ways, init=[])
         write, load = to_give.write_port(), buffer.read_port(domain="sync")
-        asked, following = self.asked.child, self.following.child
+        asked = self.asked.child
 
         # What is known of the way that is asked; older by a cycle than what is unpacked, so that
-        # it may seem to have less than it has. Both ways that may follow are looked up, because
-        # which one it is comes late; whether there is a pair is found out before that, and kept.
-        known = Signal(count)
-        there = Signal()  # of its pairs to give, one has been unpacked
+        # it may seem to have less than it has. Which of two ways follows comes late, by the tree's
+        # last comparison: both are looked up and kept, and one is chosen after the step.
+        kept = data.StructLayout({"count": count, "there": 1})  # what is wanted can be had
+        known = Signal(kept)
         known_told = Signal()
-        wanted = self.asked.valid & ~known.none
+        wanted = self.asked.valid & ~known.count.none
         giving = self.step & wanted
         given = Signal(count)
-        m.d.comb += [given.pairs.eq(known.pairs - 1), given.none.eq(known.pairs == 1)]
 
-        def looked_up(address, *, giving) -> Value:
+        def looked_up(address, *, giving) -> View:
             to_give_read = to_give.read_port(domain="comb")
             to_unpack_read = to_unpack.read_port(domain="comb")
             m.d.comb += [to_give_read.addr.eq(address), to_unpack_read.addr.eq(address)]
-            kept = Signal(count)
-            m.d.comb += kept.eq(Mux(giving & (address == asked), given, to_give_read.data))
+            found = Signal(kept)
             unpacked, unequal = to_unpack_read.data, Signal(attrs={"keep": True})
-            m.d.comb += unequal.eq(kept.pairs[: len(unpacked)] != unpacked)
-            return Cat(kept, unequal)
+            m.d.comb += [
+                found.count.eq(Mux(giving & (address == asked), given, to_give_read.data)),
+                unequal.eq(found.count.pairs[: len(unpacked)] != unpacked),
+                found.there.eq(found.count.none | unequal),
+            ]
+            return found
 
         same = looked_up(asked, giving=0)
-        first, second = (
-            looked_up(Cat(Const(low, 1), following[1:]), giving=wanted) for low in range(2)
-        )
-        # Not conditions: by those a synthesiser would see that one port can serve for all three,
-        # with an address that comes late.
-        step, low = self.step, following[0]
-        next_way = chosen(Cat(~low, low), (first, second))
-        m.d.sync += Cat(known, there).eq(chosen(Cat(~step, step), (same, next_way)))
-
-        chunk_given = known.pairs[: exact_log2(config.packing.chunk_pairs)] == 1
+        candidates = []
+        for low in range(2):
+            candidate = Signal(kept, name=f"known_{low}")
+            following = looked_up(Cat(Const(low, 1), self.following.child[1:]), giving=wanted)
+            # Not a condition: by that a synthesiser would see that one port can serve for both,
+            # with an address that comes late.
+            step = self.step
+            m.d.sync += candidate.eq(chosen(Cat(~step, step), (same, following)))
+            candidates.append(candidate)
+        low = asked[0]
         m.d.comb += [
-            self.ready.eq(~self.asked.valid | (known_told & (known.none | there))),
-            load.addr.eq(Cat(known.pairs[: exact_log2(config.way_pairs)], asked)),
+            known.eq(Mux(low, candidates[1], candidates[0])),
+            given.pairs.eq(Mux(low, candidates[1].count.pairs - 1, candidates[0].count.pairs - 1)),
+            given.none.eq(known.count.pairs == 1),
+        ]
+
+        chunk_given = known.count.pairs[: exact_log2(config.packing.chunk_pairs)] == 1
+        m.d.comb += [
+            self.ready.eq(~self.asked.valid | (known_told & known.there)),
+            load.addr.eq(Cat(known.count.pairs[: exact_log2(config.way_pairs)], asked)),
             load.en.eq(self.step),
             write.en.eq(setting | giving),
             write.addr.eq(Mux(setting, way, asked)),
@@ -243,7 +252,7 @@ class RunReader(wiring.Component):
         empty = Signal()  # what is read from the buffer means nothing
         with m.If(self.step):
             m.d.sync += [
-                empty.eq(known.none),
+                empty.eq(known.count.none),
                 self.item.empty.eq(empty),
                 self.item.filled.eq(1),
                 self.item.row.eq(load.data.row),
