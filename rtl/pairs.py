@@ -10,6 +10,7 @@ from .config import EngineConfig
 from .control.map import Error
 from .layouts import PairLayout
 from .queue import Queue
+from .stages import Buffer, Stage
 
 LATENCY = 4
 """Cycles from a lookup's index to its pair, see `PairReader`."""
@@ -29,48 +30,6 @@ class BatchLayout(data.StructLayout):
                 "ignore_bounds": 1,  # drop rows outside the table instead of stopping
             }
         )
-
-
-class _Stage:
-    """A pipeline register: an item, whether there is one, and whether another can come.
-
-    Attributes:
-        item: What it holds, while `valid`.
-        valid: It holds an item.
-        free: It holds none, or the one it holds goes on in this cycle; the next stage says so.
-    """
-
-    def __init__(self, name: str, **fields):
-        self.item = Signal(data.StructLayout(fields), name=name, reset_less=True)
-        self.valid = Signal(name=f"{name}_valid")
-        self.free = Signal(name=f"{name}_free")
-
-    def load(self, m: Module, entering, **values) -> None:
-        """Once free, hold the item of these `values` if there is one `entering`."""
-        with m.If(self.free):
-            m.d.sync += self.valid.eq(entering)
-            m.d.sync += [self.item[name].eq(value) for name, value in values.items()]
-
-
-class _Buffer:
-    """A stage that holds two items, so that it is free whatever the next one does in the cycle.
-
-    Attributes:
-        item, valid: As of a stage.
-        free: It has room for another.
-        leaving: The item goes on in this cycle; the next stage says so.
-    """
-
-    def __init__(self, m: Module, name: str, **fields):
-        layout = data.StructLayout(fields)
-        m.submodules[name] = self._queue = queue = Queue(layout, depth=2)
-        self.item, self.valid, self.free = queue.o.payload, queue.o.valid, queue.i.ready
-        self.leaving = queue.o.ready
-
-    def load(self, m: Module, entering, **values) -> None:
-        """Once free, hold the item of these `values` if there is one `entering`."""
-        m.d.comb += self._queue.i.valid.eq(entering)
-        m.d.comb += [self._queue.i.payload[name].eq(value) for name, value in values.items()]
 
 
 class PairReader(wiring.Component):
@@ -160,7 +119,7 @@ class PairReader(wiring.Component):
     def _boundaries(self, m: Module):
         """Offsets, cut down to what the next stage compares."""
         config = self.config
-        boundary = _Buffer(
+        boundary = Buffer(
             m,
             "boundary",
             number=config.bag_bits + 1,  # bags before it
@@ -192,10 +151,10 @@ class PairReader(wiring.Component):
             m.d.sync += [number.eq(0), more.eq(1)]
         return more, boundary
 
-    def _bags(self, m: Module, boundary: _Buffer):
+    def _bags(self, m: Module, boundary: Buffer):
         """A boundary ends the bag that the one before it began."""
         config, lookups = self.config, self.batch.lookups
-        bag = _Stage(
+        bag = Stage(
             "bag",
             number=config.bag_bits,
             end=config.lookup_bits,  # the lookup after its last
@@ -232,10 +191,10 @@ class PairReader(wiring.Component):
             m.d.sync += [number.eq(0), begin.eq(0)]
         return bag
 
-    def _numbered(self, m: Module, bag: _Stage):
+    def _numbered(self, m: Module, bag: Stage):
         """Each lookup gets its bag; an empty bag, or a faulty one, is an item without a lookup."""
         config = self.config
-        numbered = _Buffer(
+        numbered = Buffer(
             m,
             "numbered",
             row=config.index_bits,  # of the table, unless it is
@@ -280,10 +239,10 @@ class PairReader(wiring.Component):
             m.d.sync += [position.eq(0), entered.eq(0)]
         return numbered
 
-    def _judged(self, m: Module, numbered: _Buffer):
+    def _judged(self, m: Module, numbered: Buffer):
         """Validity, decided here and nowhere else; and here faults are reported, in order."""
         config, batch = self.config, self.batch
-        judged = _Buffer(
+        judged = Buffer(
             m,
             "judged",
             row=config.index_bits,
@@ -314,9 +273,9 @@ class PairReader(wiring.Component):
             m.d.sync += [self.error.eq(fault), self.position.eq(item.position)]
         return judged
 
-    def _flagged(self, m: Module, judged: _Buffer):
+    def _flagged(self, m: Module, judged: Buffer):
         """Holds one item back, until it is known to be the last of its bag, and of the batch."""
-        held = _Stage("held", **dict(PairLayout(self.config).members))
+        held = Stage("held", **dict(PairLayout(self.config).members))
         opened = Signal()  # the bag of `judged` has had a valid lookup, and it is `held`
         item = judged.item
         m.submodules.pairs = pairs = Queue(PairLayout(self.config), depth=2)
