@@ -132,8 +132,11 @@ class CastPath(wiring.Component):
         connect(m, in_order.o, caster.i)
 
         pair = batch.o.payload
-        copies = command.dataflow == Dataflow.EXPAND_COALESCE
-        fused = command.dataflow == Dataflow.FUSED
+        copies, fused = Signal(), Signal()  # long before the first pair comes
+        m.d.sync += [
+            copies.eq(command.dataflow == Dataflow.EXPAND_COALESCE),
+            fused.eq(command.dataflow == Dataflow.FUSED),
+        ]
         m.d.comb += [
             batch.command.eq(command),
             batch.start.eq(self.start),

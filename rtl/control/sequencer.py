@@ -153,6 +153,8 @@ class Sequencer(wiring.Component):
             go("reset datapath")
             m.d.sync += self.clear.eq(1)  # a flip-flop: it goes all over the engine
 
+        idle = Signal()  # late, for it comes from afar: still not before what was issued is seen
+        m.d.sync += idle.eq(self.idle)
         quiet = Signal(32)  # cycles since something moved
         barked = Signal()
         m.d.sync += [
@@ -261,7 +263,7 @@ class Sequencer(wiring.Component):
             with m.State("halt"):
                 m.d.comb += self.halt.eq(1)
                 m.d.sync += acknowledged.eq(0)
-                with m.If(~entering & self.idle):
+                with m.If(~entering & idle):
                     m.d.comb += self.failed.eq(1)
                     reset_datapath()
                 with m.Elif(barked):
@@ -271,7 +273,7 @@ class Sequencer(wiring.Component):
                 m.d.comb += [self.halt.eq(1), self.owed.eq(1)]
                 with m.If(self.acknowledge):
                     m.d.sync += acknowledged.eq(1)
-                with m.If(self.idle):
+                with m.If(idle):
                     reset_datapath()
             with m.State("reset datapath"):
                 m.d.comb += self.halt.eq(1)

@@ -80,9 +80,9 @@ class Splitter(wiring.Component):
         limit = Signal.like(self.o.payload.beats, reset_less=True)  # most of a burst from there
         last = Signal()  # one burst may have them all
 
-        def limit_at(block: Value | int, low: Value) -> Value:
-            """Only a burst from a span's last block can meet the span's end."""
-            last_block = (block == blocks - 1) if blocks > 1 else Const(1)
+        def limit_at(block: Value, low: Value, *, before: int = 0) -> Value:
+            """Only a burst from a span's last block, `before` blocks on, can meet its end."""
+            last_block = (block == (blocks - 1 - before) % blocks) if blocks > 1 else Const(1)
             return Mux(last_block, most - low, most)
 
         def fits(beats: Value, limit: Value) -> Value:
@@ -108,19 +108,20 @@ class Splitter(wiring.Component):
         first_fits, next_fits = Signal(attrs={"keep": True}), Signal(attrs={"keep": True})
         m.d.comb += [
             first_limit.eq(limit_at(start[longest:span], start[:longest])),
-            next_limit.eq(Mux(whole, most, limit_at(place[longest:span] + 1, place[:longest]))),
+            next_limit.eq(
+                Mux(whole, most, limit_at(place[longest:span], place[:longest], before=1))
+            ),
             first_fits.eq(fits(self.i.payload.beats, first_limit)),
             next_fits.eq(fits((left - limit)[: len(left)], next_limit)),
         ]
-        with m.If(~busy | last):
-            with m.If(~busy | free):
-                m.d.sync += [
-                    busy.eq(self.i.valid),
-                    place.eq(start),
-                    left.eq(self.i.payload.beats),
-                    limit.eq(first_limit),
-                    last.eq(first_fits),
-                ]
+        with m.If(self.i.ready):
+            m.d.sync += [
+                busy.eq(self.i.valid),
+                place.eq(start),
+                left.eq(self.i.payload.beats),
+                limit.eq(first_limit),
+                last.eq(first_fits),
+            ]
         with m.Elif(free):
             m.d.sync += [
                 place.eq(place + limit),

@@ -4,7 +4,7 @@
 
 from typing import Any
 
-from amaranth.hdl import Array, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
@@ -227,24 +227,43 @@ class MemoryTest(wiring.Component):
         return self._all_answered
 
     def _read(self, m: Module, number: Signal, wrong: Signal) -> Value:
-        """Read a pass and compare, a cycle behind; true once all of it is compared."""
+        """Read a pass and compare, two cycles behind; true once all of it is compared.
+
+        What is told stands still from the first word that is wrong on.
+        """
         read = self.read
         inverse = Array([0, _bits(PASSES[1]), _bits(PASSES[1] | PASSES[2])])[number]
-        compared, refused, bad = Signal(), Signal(), Signal()
+        came, compared, refused, bad = Signal(), Signal(), Signal(), Signal()
+        address, expected, got = (Signal.like(x) for x in (self.address, self.expected, self.got))
+        unequal = Signal(WORD_BYTES + 1)  # by bytes; and that it was refused
+
+        def by_byte(word: Signal) -> list[Value]:
+            return [word.word_select(k, 8) for k in range(WORD_BYTES)]
+
         m.d.comb += [
             read.arvalid.eq(~self._all_offered),
             read.rready.eq(1),
-            bad.eq(compared & (refused | (self.expected != self.got))),
+            bad.eq(compared & unequal.any()),
         ]
-        m.d.sync += [compared.eq(read.rvalid), wrong.eq(wrong | bad)]
+        m.d.sync += [
+            came.eq(read.rvalid),
+            expected.eq(self._pattern ^ inverse),
+            got.eq(read.rdata),
+            refused.eq(read.rresp != OKAY),
+            address.eq(self._words << exact_log2(WORD_BYTES)),
+            compared.eq(came),
+            unequal.eq(
+                Cat((e != g for e, g in zip(by_byte(expected), by_byte(got), strict=True)), refused)
+            ),
+            wrong.eq(wrong | bad),
+        ]
         with m.If(~(wrong | bad)):
             m.d.sync += [
-                self.expected.eq(self._pattern ^ inverse),
-                self.got.eq(read.rdata),
-                refused.eq(read.rresp != OKAY),
-                self.address.eq(self._words << exact_log2(WORD_BYTES)),
+                self.expected.eq(expected),
+                self.got.eq(got),
+                self.address.eq(address),
             ]
-        return self._all_moved & ~compared
+        return self._all_moved & ~came & ~compared
 
 
 def _bits(strobes: int) -> int:

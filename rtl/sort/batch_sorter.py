@@ -249,10 +249,11 @@ class BatchSorter(wiring.Component):
         final = Signal()
         telling = Signal()  # the ways their runs
         run = reader.ways.payload
+        last_run = left < run_pairs
         m.d.sync += second.eq(self.scratch + self.half)
         m.d.comb += [
             run.address.eq(address),
-            run.pairs.eq(Mux(left < run_pairs, left, run_pairs)),
+            run.pairs.eq(Mux(last_run, left, run_pairs)),
             reader.ways.valid.eq(telling),
             self.feeding.eq(final),
             writer.start.eq(self.start),
@@ -290,7 +291,7 @@ class BatchSorter(wiring.Component):
                 with m.If(reader.ways.ready):
                     m.d.sync += [
                         way.eq(way + 1),
-                        left.eq(left - run.pairs),
+                        left.eq(Mux(last_run, 0, left - run_pairs)),
                         address.eq(address + run_bytes),
                     ]
                     with m.If(way.all()):

@@ -22,7 +22,7 @@ BLOCK_RAM_WORDS = 512
 """A block RAM on ECP5, at its widest."""
 
 SPARE = LUT_RAM_WORDS
-"""Places of the queue behind one that has just a sub-run's, see `MergeStage`."""
+"""Places of the queue before one that has just a sub-run's, see `MergeStage`."""
 
 
 class SubRunLayout(data.StructLayout):
@@ -222,4 +222,4 @@ def _depths(length: int) -> list[int]:
         return [max(8, 2 * length)]
     if 2 * length <= BLOCK_RAM_WORDS:
         return [max(2 * LUT_RAM_DEPTH, 2 * length)]
-    return [length, SPARE]
+    return [SPARE, length]  # what is compared comes from the long one's flip-flops
