@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Reducer: terms are added up by segment, strictly in order, one word a cycle."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -17,6 +17,10 @@ LATENCY = 2 + Adder.LATENCY
 
 assert LATENCY == SLOTS, "the interleaver provides for as many cycles as the loop has"
 
+ROOM = 16
+"""Finished words that are on their way through the adders, or wait to leave: as many as leave one
+a cycle for as long as one comes a cycle, and what fits LUT RAM."""
+
 
 class Reducer(wiring.Component):
     """For every segment its vectors' sum, `+0.0 + v0 + v1 + ...`, each addition rounded.
@@ -29,6 +33,9 @@ class Reducer(wiring.Component):
     before it. A segment alone therefore runs at `min(1, words / SLOTS)` words a cycle, which
     no machine that keeps the order can beat with this adder; with `SLOTS / words` segments
     mixed, or with runs of length 1 (whose sums depend on nothing), it is one word a cycle.
+
+    The adders never stop. A term that finishes a sum waits until there is a place for the word
+    that it will become; so `o` may stop as it likes.
 
     Latency: `LATENCY` + 2 cycles. Resources: `lanes` adders, accumulators for one vector of
     the largest size.
@@ -56,7 +63,7 @@ class Reducer(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config = self.config
-        m.submodules.finished = finished = Queue(VectorWordLayout(config), depth=2)
+        m.submodules.finished = finished = Queue(VectorWordLayout(config), depth=ROOM)
         wiring.connect(m, wiring.flipped(self.o), finished.o)
 
         depth = 2 * SLOTS
@@ -81,22 +88,21 @@ class Reducer(wiring.Component):
                 "valid": 1,
             }
         )
-        # A term is held until the sum that it adds to is back from the adders. Then it moves,
-        # and all before it, a stage a cycle: stages[k] was taken k + 1 cycles ago.
+        # A term is held until the sum that it adds to is back from the adders, and there is room.
+        # Then it moves on, a stage a cycle: stages[k] was taken k + 1 cycles ago.
         held, held_first = Signal(tag), Signal()
         held_data = Signal(config.bus_bits, reset_less=True)
         stages = [Signal(tag, name=f"stage_{age}") for age in range(1, LATENCY + 1)]
         result = stages[-1]
-        enable, taking = Signal(), Signal()
-        closes = Signal()  # the result is a finished sum's word
+        taking = Signal()
         # Which stage holds that sum is found out as the term comes, and followed from then on.
         awaited = Signal(LATENCY)
         blocked = Signal()  # it is one before the last
+        room = self._room(m, finished, taking & held.last)
         m.d.comb += [
-            enable.eq(~closes | finished.i.ready),
-            taking.eq(enable & held.valid & ~blocked),
+            taking.eq(held.valid & ~blocked & (room | ~held.last)),
             self.i.ready.eq(~held.valid | taking),
-            read.en.eq(enable),
+            read.en.eq(1),
             read.addr.eq(held.place),
         ]
         with m.If(self.i.ready):
@@ -110,47 +116,43 @@ class Reducer(wiring.Component):
                 held_first.eq(term.first),
             ]
         found = Cat(stage.valid & (stage.place == place) & ~term.first for stage in stages)
-        # `enable` goes far and comes late: all is worked out for both cases, then chosen.
-        moves = held.valid & ~blocked
-        follows = moves & (held.place == place) & ~term.first
-        if_enabled = Mux(~held.valid | moves, found, awaited)
-        if_not = Mux(~held.valid, found, awaited)
+        follows = taking & (held.place == place) & ~term.first
+        following = Mux(self.i.ready, found, awaited)
         m.d.sync += [
-            awaited.eq(Mux(enable, Cat(follows, if_enabled), if_not)),
+            awaited.eq(Cat(follows, following)),
             # As `awaited[:-1].any()` will be, worked out beside it and not after it.
-            blocked.eq(Mux(enable, follows | if_enabled[:-2].any(), if_not[:-1].any())),
+            blocked.eq(follows | following[:-2].any()),
         ]
 
         added = Signal(config.bus_bits)  # the sums
         newest = Signal(config.bus_bits, reset_less=True)  # the sums of the cycle before
+        closes = Signal()  # the result is a finished sum's word
         bypass = Signal()  # that is where the sum is: it was not in the RAM yet
         addend, addend_first = Signal(config.bus_bits, reset_less=True), Signal()
         left, right = (Signal(config.bus_bits, reset_less=True) for _ in range(2))
-        with m.If(enable):
-            m.d.sync += [
-                stages[0].eq(held),
-                stages[0].valid.eq(taking),
-                closes.eq(stages[-2].valid & stages[-2].last),
-                bypass.eq(awaited[-1]),
-                newest.eq(added),
-                addend.eq(held_data),
-                addend_first.eq(held_first),
-                left.eq(Mux(addend_first, 0, Mux(bypass, newest, read.data))),
-                right.eq(addend),
-            ]
-            for older, younger in zip(stages[1:], stages[:-1], strict=True):
-                m.d.sync += older.eq(younger)
+        m.d.sync += [
+            stages[0].eq(held),
+            stages[0].valid.eq(taking),
+            closes.eq(stages[-2].valid & stages[-2].last),
+            bypass.eq(awaited[-1]),
+            newest.eq(added),
+            addend.eq(held_data),
+            addend_first.eq(held_first),
+            left.eq(Mux(addend_first, 0, Mux(bypass, newest, read.data))),
+            right.eq(addend),
+            *(older.eq(younger) for older, younger in zip(stages[1:], stages[:-1], strict=True)),
+        ]
         for lane in range(config.lanes):
             m.submodules[f"adder_{lane}"] = adder = Adder()
             columns = slice(32 * lane, 32 * lane + 32)
             m.d.comb += [
-                adder.en.eq(enable),
+                adder.en.eq(1),
                 adder.a.eq(left[columns]),
                 adder.b.eq(right[columns]),
                 added[columns].eq(adder.o),
             ]
         m.d.comb += [
-            write.en.eq(enable & result.valid & ~result.last),
+            write.en.eq(result.valid & ~result.last),
             write.addr.eq(result.place),
             write.data.eq(added),
             finished.i.valid.eq(closes),
@@ -159,3 +161,15 @@ class Reducer(wiring.Component):
             finished.i.payload.end.eq(result.end),
         ]
         return m
+
+    def _room(self, m: Module, finished: Queue, closing: Value) -> Signal:
+        """Whether one more word may be finished; late by a cycle, so it tells of one too few."""
+        places = Signal(range(ROOM + 1), init=ROOM)
+        room = Signal(init=1)
+        left = Signal()  # a word, in the cycle before: whether it does is known late
+        m.d.sync += [
+            left.eq(finished.o.valid & finished.o.ready),
+            places.eq(places + left - closing),
+            room.eq(places > 1),
+        ]
+        return room
