@@ -61,6 +61,7 @@ from castbag.rtl.sort.tree import MergeTree
 from castbag.rtl.update import SgdUpdate
 from castbag.rtl.writer import VectorWriter
 
+from .catalog import BOARDS
 from .ecp5 import Registered, Resources, place, synthesise
 
 BUDGET = Path(__file__).resolve().parent / "budget.json"
@@ -120,7 +121,9 @@ UNITS: dict[str, Callable[[EngineConfig], wiring.Component]] = {
         }
     ),
     "board_registers": lambda config: RegisterFile(
-        registers=board.REGISTERS, space=board.REGISTER_SPACE
+        registers=board.REGISTERS,
+        space=board.REGISTER_SPACE,
+        constants=BOARDS["ulx3s"].system(100).constants,
     ),
     "window": lambda config: MemoryWindow(size=CHIP.capacity, **BOARD_BUS),
     "join": lambda config: MemoryJoin(managers=3, **BOARD_BUS),

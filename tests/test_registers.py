@@ -12,17 +12,35 @@ from castbag.sim.model import SIMULATORS
 
 TABLES = {"engine": control, "board": board}
 
+CONSTANTS = {"IDENTITY": board.IDENTITY, "CLOCK": 0x89AB_CDEF, "BUILD_3": 1, "TOOLS_15": 2**31}
+"""Some of the board's, beside registers that change."""
+
 
 @pytest.mark.parametrize("simulator", SIMULATORS)
 @pytest.mark.parametrize("table", TABLES)
 def test_register_file(table, simulator, tmp_path):
+    constants = CONSTANTS if table == "board" else {}
     simulate(
-        RegisterFile(registers=TABLES[table].REGISTERS, space=TABLES[table].REGISTER_SPACE),
+        RegisterFile(
+            registers=TABLES[table].REGISTERS,
+            space=TABLES[table].REGISTER_SPACE,
+            constants=constants,
+        ),
         "tests.benches.registers",
         simulator=simulator,
         folder=tmp_path,
         table=table,
+        constants=constants,
     )
+
+
+@pytest.mark.parametrize(
+    "name, message",
+    [("SCRATCH", "SCRATCH: not a read-only word"), ("NONE", "no register NONE")],
+)
+def test_what_cannot_be_a_constant(name, message):
+    with pytest.raises(ValueError, match=message):
+        RegisterFile(registers=board.REGISTERS, space=board.REGISTER_SPACE, constants={name: 1})
 
 
 def test_a_board_has_no_counters():

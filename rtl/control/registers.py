@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """RegisterFile: the registers of the map behind an AXI4-Lite port."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
@@ -32,8 +33,10 @@ class RegisterFile(wiring.Component):
         registers: The table: the engine's, or another; with counters as the engine has them, or
             without.
         space: Bytes of the window, a power of two.
+        constants: Values, by name, of read-only registers that never change. They lie in a block
+            RAM, so that nothing else of a design differs, its placing neither, where they do.
 
-    Members, by the access of a register NAME:
+    Members, by the access of a register NAME that is no constant:
         NAME (ro, w1c): In, its value; counters have none.
         NAME (rw): Out, its value; `reset` after reset.
         NAME_clear (w1c): Out, pulse: the bits that were written as 1.
@@ -47,9 +50,27 @@ class RegisterFile(wiring.Component):
     count_valid: Signal
     count: Signal
 
-    def __init__(self, *, registers: Sequence[Register] = REGISTERS, space: int = REGISTER_SPACE):
-        self._plain = [entry for entry in registers if not entry.counter]
-        self._has_counters = len(self._plain) < len(registers)
+    def __init__(
+        self,
+        *,
+        registers: Sequence[Register] = REGISTERS,
+        space: int = REGISTER_SPACE,
+        constants: Mapping[str, int] | None = None,
+    ):
+        constants = constants or {}
+        self._has_counters = any(entry.counter for entry in registers)
+        self._plain = [
+            entry for entry in registers if not entry.counter and entry.name not in constants
+        ]
+        self._rom = [0] * (space // 4 if constants else 0)
+        for entry in registers:
+            if entry.name in constants:
+                if entry.access != "ro" or entry.wide or entry.counter:
+                    raise ValueError(f"{entry.name}: not a read-only word, so no constant")
+                self._rom[entry.offset // 4] = constants[entry.name]
+        unknown = sorted(set(constants) - {entry.name for entry in registers})
+        if unknown:
+            raise ValueError(f"constants: there is no register {', '.join(unknown)}")
         self._address_bits = exact_log2(space)
         members = {"bus": In(AXI4LiteSignature(address_bits=self._address_bits))}
         if self._has_counters:
@@ -100,6 +121,14 @@ class RegisterFile(wiring.Component):
             above.eq(_select(words, index, middle)),
         ]
         word = Mux(address[-1], above, below)
+        if self._rom:
+            style = {"ram_style": "block", "rom_style": "block"}
+            m.submodules.rom = rom = Memory(
+                shape=32, depth=len(self._rom), init=self._rom, attrs=style
+            )
+            constant = rom.read_port(domain="sync")
+            m.d.comb += [constant.addr.eq(address[2:]), constant.en.eq(1)]
+            word = word | constant.data  # 0 where the register is none
         answered = [taken.eq(0), chosen.eq(0), bus.rvalid.eq(1), bus.rdata.eq(word)]
         if self._has_counters:
             self._counters(m, address, chosen, answered)

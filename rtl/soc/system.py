@@ -174,7 +174,9 @@ class System(wiring.Component):
             }
         )
         m.submodules.decoder = decoder
-        registers: Any = RegisterFile(registers=board.REGISTERS, space=board.REGISTER_SPACE)
+        registers: Any = RegisterFile(
+            registers=board.REGISTERS, space=board.REGISTER_SPACE, constants=config.constants
+        )
         engine = Engine(config.engine)
         window = MemoryWindow(size=config.memory_bytes, **self._bus)
         test = MemoryTest(
@@ -234,7 +236,6 @@ class System(wiring.Component):
         ]
         with m.If(test.start):
             m.d.sync += fresh.eq(0)
-        m.d.comb += [getattr(registers, name).eq(value) for name, value in config.constants.items()]
         m.d.comb += [
             registers.TEST.eq(Cat(test.running, test.passed, test.failed)),
             registers.TEST_ADDRESS.eq(test.address),

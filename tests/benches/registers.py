@@ -19,6 +19,7 @@ TABLE = {"engine": control, "board": board}[parameters()["table"]]
 REGISTERS, REGISTER_SPACE = TABLE.REGISTERS, TABLE.REGISTER_SPACE
 PULSED = [entry for entry in REGISTERS if entry.access == "w1c"]
 HELD = next(entry for entry in REGISTERS if entry.access == "rw")
+CONSTANTS: dict[str, int] = parameters().get("constants", {})
 HAS_COUNTERS = any(entry.counter for entry in REGISTERS)
 
 WRITE_LATENCY, READ_LATENCY = 2, 3
@@ -92,6 +93,8 @@ class RegistersBench(Bench):
         for entry in REGISTERS:
             if entry.counter:
                 self.values[entry.name] = self.rng.getrandbits(COUNTER_BITS)
+            elif entry.name in CONSTANTS:
+                self.values[entry.name] = CONSTANTS[entry.name]
             elif entry.access != "rw":
                 self.values[entry.name] = self.rng.getrandbits(64 if entry.wide else 32)
                 getattr(dut, entry.name).value = self.values[entry.name]
