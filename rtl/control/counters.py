@@ -6,6 +6,7 @@ from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
 
 from .map import (
     CAST_UNITS,
@@ -24,6 +25,9 @@ COUNTER_BITS = 40
 NAMES = tuple(name for name, _ in COUNTERS)
 RUNS = [name for name, _ in READ_CLIENTS].index("runs")
 
+
+NEAR = 8
+"""Events of which one is chosen in a cycle."""
 
 ASK_CYCLES = 7
 """Cycles from one `ask` to the next, at least."""
@@ -48,9 +52,10 @@ class CounterBank(wiring.Component):
     multiplexer; and the six step through the states of a feedback register, which takes one LUT
     where a binary counter takes a dozen. A count is exact once its events have ceased.
 
-    A visit takes a cycle each to choose the event, to pick its states up, to make a number of them
-    and to add that. An `ask` has its count visited out of turn: latency 4 cycles, up to 8 where
-    that one is being visited just then, up to `count` more behind a `clear`.
+    A visit takes a cycle each to choose the event, to choose its state from the ones near it and
+    then from the rest, to make a number of it and to add that. An `ask` has its count visited out
+    of turn: latency 5 cycles, up to 9 where that one is being visited just then, up to `count` more
+    behind a `clear`.
 
     Args:
         count: How many events; 4 to 100.
@@ -108,19 +113,25 @@ class CounterBank(wiring.Component):
                 "asked": 1,
             }
         )
-        visited, picked, added = (Signal(visit, name=n) for n in ("visited", "picked", "added"))
+        names = ("visited", "neared", "picked", "added")
+        visited, neared, picked, added = (Signal(visit, name=name) for name in names)
+        # Of each `NEAR` events the one that is visited: its state, and whether there is one more.
+        near_states = Array(
+            Signal(self.bits + 1, name=f"near_{k}") for k in range(0, self.count, NEAR)
+        )
         state, last_event, amount = Signal(self.bits), Signal(), Signal(self.bits)
         base = Signal(COUNTER_BITS)
         total = base + amount
         turn_after = Signal.like(turn, init=1)
         # A count is not read before it is written, nor while all are old: between two visits of one
         # lie two of others, be they turns.
-        waiting = self.ask & ~(visited.asked | picked.asked | added.asked | self.valid)
-        near = (visited.event, picked.event, turn, turn_after)
-        free = ~Cat(self.index == event for event in near).any()
+        under_way = Cat(stage.asked for stage in (visited, neared, picked, added))
+        waiting = self.ask & ~(under_way.any() | self.valid)
+        soon = (visited.event, neared.event, turn, turn_after)
+        free = ~Cat(self.index == event for event in soon).any()
         serving = waiting & free & (left == 0) & ~self.clear
         m.d.comb += [
-            read.addr.eq(visited.event),
+            read.addr.eq(neared.event),
             read.en.eq(1),
             write.addr.eq(added.event),
             write.data.eq(total),
@@ -130,15 +141,20 @@ class CounterBank(wiring.Component):
             visited.event.eq(Mux(serving, self.index, turn)),
             visited.anew.eq((left != 0) | self.clear),
             visited.asked.eq(serving),
-            picked.eq(visited),
-            state.eq(Array(gathered)[visited.event]),
-            last_event.eq(Array(self.events)[visited.event]),
+            neared.eq(visited),
+            picked.eq(neared),
+            Cat(state, last_event).eq(near_states[neared.event >> exact_log2(NEAR)]),
             base.eq(Mux(picked.anew, 0, read.data)),
             added.eq(picked),
             amount.eq(numbers[state] + last_event),
             self.value.eq(total),
             self.valid.eq(added.asked),
         ]
+        for k, nearest in enumerate(near_states):
+            mine = slice(NEAR * k, NEAR * k + NEAR)
+            pairs = zip(gathered[mine], self.events[mine], strict=True)
+            here = visited.event[: exact_log2(NEAR)]
+            m.d.sync += nearest.eq(Array(Cat(*pair) for pair in pairs)[here])
         with m.If(~serving):
             m.d.sync += [
                 turn.eq(turn_after),

@@ -15,7 +15,7 @@ from ..axi import DECERR, SLVERR, AXI4LiteSignature
 class Decoder(wiring.Component):
     """Each access goes to the region that it lies in; one that lies in none is answered DECERR.
 
-    One access at a time, reads before writes; an access is passed on the cycle after it is taken,
+    One access at a time, reads before writes; an access is passed on two cycles after it is taken,
     its answer the one after it came. While `abandon` is high a waiting access is answered SLVERR:
     all subordinates are being reset, and will not answer.
 
@@ -67,7 +67,7 @@ class Decoder(wiring.Component):
         bus = self.i
         address = Signal(self._address_bits)
         word, strobe, answer = Signal(32), Signal(4), Signal(2)
-        asked = Mux(bus.arvalid, bus.araddr, bus.awaddr)
+        reading = Signal()
         # Each subordinate, and whether it is the one.
         ports = [(getattr(self, name), Signal(name=f"{name}_chosen")) for name in self._regions]
         m.d.comb += [
@@ -93,26 +93,30 @@ class Decoder(wiring.Component):
                     answer.eq(DECERR),
                     word.eq(bus.wdata),
                     strobe.eq(bus.wstrb),
-                    address.eq(asked),
+                    address.eq(Mux(bus.arvalid, bus.araddr, bus.awaddr)),
+                    reading.eq(bus.arvalid),
                 ]
-                writing = ~bus.arvalid & bus.awvalid & bus.wvalid
-                for (base, size), (port, chosen) in zip(self._regions.values(), ports, strict=True):
-                    low = size.bit_length() - 1
-                    meant = asked[low:] == base >> low
-                    m.d.sync += [
-                        chosen.eq(meant),
-                        port.arvalid.eq(bus.arvalid & meant),
-                        port.rready.eq(bus.arvalid & meant),
-                        port.awvalid.eq(writing & meant),
-                        port.wvalid.eq(writing & meant),
-                        port.bready.eq(writing & meant),
-                    ]
                 with m.If(bus.arvalid):
                     m.d.comb += bus.arready.eq(1)
-                    m.next = "READ"
-                with m.Elif(writing):
+                    m.next = "CHOOSE"
+                with m.Elif(bus.awvalid & bus.wvalid):
                     m.d.comb += [bus.awready.eq(1), bus.wready.eq(1)]
-                    m.next = "WRITE"
+                    m.next = "CHOOSE"
+            with m.State("CHOOSE"):
+                for (base, size), (port, chosen) in zip(self._regions.values(), ports, strict=True):
+                    low = size.bit_length() - 1
+                    meant = address[low:] == base >> low
+                    m.d.sync += [
+                        chosen.eq(meant),
+                        port.arvalid.eq(reading & meant),
+                        port.rready.eq(reading & meant),
+                        port.awvalid.eq(~reading & meant),
+                        port.wvalid.eq(~reading & meant),
+                        port.bready.eq(~reading & meant),
+                    ]
+                m.next = "WRITE"
+                with m.If(reading):
+                    m.next = "READ"
             with m.State("READ"):
                 m.next = "READ ANSWER"  # unless there is somebody to wait for
                 for port in self._chosen(m, ports):

@@ -4,12 +4,13 @@
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module
+from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect
 
 from ..axi import INCR, AXI4ReadSignature, AXI4WriteSignature, numbered
 from ..memory.arbiter import RoundRobin
+from ..onehot import chosen
 from ..queue import Queue
 
 ORDER = 32
@@ -22,13 +23,14 @@ OUTSTANDING = ORDER + 2
 class MemoryJoin(wiring.Component):
     """Every burst of every manager goes to memory once; each answer goes back to who asked.
 
-    Managers take turns, a burst each; of one manager, and of all together, bursts stay in order,
-    and memory must answer in order, whatever their ids. Reads and writes do not wait for each
-    other. Between a manager and memory each channel has a queue of two: whatever is taken on the
-    one side is offered on the other a cycle later, and no path leads through. At most
-    `OUTSTANDING` each way are unanswered. Data of writes pass in the order of their bursts: a
-    manager that has offered a burst must give its data, whatever the others do. Of a burst its
-    address, length and size are kept; it is an incrementing one, and ids are 0 both ways.
+    Managers take turns, a burst each; one that comes while it is another's turn waits a cycle for
+    its own. Of one manager, and of all together, bursts stay in order, and memory must answer in
+    order, whatever their ids. Reads and writes do not wait for each other. Between a manager and
+    memory each channel has a queue of two: whatever is taken on the one side is offered on the
+    other a cycle later, and no path leads through. At most `OUTSTANDING` each way are unanswered.
+    Data of writes pass in the order of their bursts: a manager that has offered a burst must give
+    its data, whatever the others do. Of a burst its address, length and size are kept; it is an
+    incrementing one, and ids are 0 both ways.
 
     Args:
         managers: How many.
@@ -76,21 +78,30 @@ class MemoryJoin(wiring.Component):
         m.submodules[f"{kind}_turn"] = turn = RoundRobin(count)
         m.submodules[f"{kind}_queue"] = queue = Queue(data.StructLayout(fields), depth=2)
         room = queue.i.ready & Cat(order.i.ready for order in orders).all()
+        # Whose turn it is, is known before whether he has a burst: it passes on when he gave one,
+        # or has none, and another has.
+        granted = Signal(count, init=1)
+        valid = Cat(channel(each, "valid") for each in managers)
+        offered, taken = (granted & valid).any(), Signal()
         m.d.comb += [
-            turn.valid.eq(Cat(channel(each, "valid") for each in managers)),
-            turn.taken.eq(room & turn.valid.any()),
-            queue.i.valid.eq(turn.taken),
+            turn.valid.eq(valid & ~granted),
+            turn.taken.eq(turn.valid.any() & (taken | ~offered)),
+            taken.eq(room & offered),
+            queue.i.valid.eq(taken),
             channel(memory, "valid").eq(queue.o.valid),
             queue.o.ready.eq(channel(memory, "ready")),
             channel(memory, "burst").eq(INCR),
         ]
+        with m.If(turn.taken):
+            m.d.sync += granted.eq(turn.grant)
         for place, each in enumerate(managers):
-            m.d.comb += channel(each, "ready").eq(room & turn.grant[place])
-            with m.If(turn.grant[place]):
-                m.d.comb += [queue.i.payload[name].eq(channel(each, name)) for name in fields]
+            m.d.comb += channel(each, "ready").eq(room & granted[place])
+        for name in fields:
+            given = chosen(granted, [channel(each, name) for each in managers])
+            m.d.comb += queue.i.payload[name].eq(given)
         m.d.comb += [channel(memory, name).eq(queue.o.payload[name]) for name in fields]
         for order in orders:
-            m.d.comb += [order.i.valid.eq(turn.taken), order.i.payload.eq(turn.grant)]
+            m.d.comb += [order.i.valid.eq(taken), order.i.payload.eq(granted)]
 
     def _queued(self, m: Module, channel: str, memory, names: tuple[str, ...]) -> Queue:
         """The queue that data channel `channel` passes through, its fields called `names`."""
@@ -125,8 +136,8 @@ class MemoryJoin(wiring.Component):
                 each.rvalid.eq(queue.o.valid & mine),
                 *(getattr(each, f"r{name}").eq(queue.o.payload[name]) for name in names),
             ]
-            with m.If(mine):
-                m.d.comb += queue.o.ready.eq(each.rready)
+        taken = chosen(owner.payload, [each.rready for each in reads])
+        m.d.comb += queue.o.ready.eq(owner.valid & taken)
 
     def _writes(self, m: Module, writes: list) -> None:
         memory = self.memory_write
@@ -154,10 +165,13 @@ class MemoryJoin(wiring.Component):
                 each.bvalid.eq(answers.o.valid & answered),
                 each.bresp.eq(answers.o.payload.resp),
             ]
-            with m.If(gives):
-                m.d.comb += [
-                    beats.i.valid.eq(each.wvalid),
-                    *(beats.i.payload[name].eq(getattr(each, f"w{name}")) for name in names),
-                ]
-            with m.If(answered):
-                m.d.comb += answers.o.ready.eq(each.bready)
+
+        def of_giver(signal: str) -> Value:
+            return chosen(giver.payload, [getattr(each, signal) for each in writes])
+
+        taken = chosen(asker.payload, [each.bready for each in writes])
+        m.d.comb += [
+            beats.i.valid.eq(giver.valid & of_giver("wvalid")),
+            *(beats.i.payload[name].eq(of_giver(f"w{name}")) for name in names),
+            answers.o.ready.eq(asker.valid & taken),
+        ]

@@ -123,6 +123,7 @@ class MemoryTest(wiring.Component):
         units = self._bursts // UNIT_BURSTS
         asked_bursts = Mux((asked == 0) | (asked > units), self._bursts, asked * UNIT_BURSTS)
         number = Signal(range(len(PASSES)))
+        m.d.comb += [self.read.rready.eq(1), self.write.bready.eq(1)]
         begin, wrong, trying, found, closed = (Signal() for _ in range(5))
         with m.FSM() as fsm:
             m.d.comb += self.running.eq(~fsm.ongoing("IDLE"))
@@ -222,7 +223,6 @@ class MemoryTest(wiring.Component):
             write.wdata.eq(self._pattern ^ inverse),
             write.wstrb.eq(Array(PASSES)[number]),
             write.wlast.eq(self._words[: exact_log2(BURST_WORDS)].all()),
-            write.bready.eq(1),
         ]
         return self._all_answered
 
@@ -242,7 +242,6 @@ class MemoryTest(wiring.Component):
 
         m.d.comb += [
             read.arvalid.eq(~self._all_offered),
-            read.rready.eq(1),
             bad.eq(compared & unequal.any()),
         ]
         m.d.sync += [

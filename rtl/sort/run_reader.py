@@ -170,16 +170,24 @@ class RunReader(wiring.Component):
         last = group == groups - 1
         taking = unpacker.o.valid & unpacker.o.ready
         place = (read.data - item.number)[: exact_log2(config.way_pairs)]
+        storing, stored_at = Signal(), Signal.like(store.addr, reset_less=True)
+        stored = Signal.like(item.pair, reset_less=True)
         m.d.comb += [
             unpacker.o.ready.eq(chunks.o.valid),
             read.addr.eq(current),
-            store.en.eq(taking),
-            store.addr.eq(Cat(place, current)),
-            store.data.eq(item.pair),
             write.en.eq(setting | (taking & item.last)),
             write.addr.eq(Mux(setting, way, current)),
             write.data.eq(Mux(setting, self.ways.payload.pairs, read.data - packing.group_pairs)),
             chunks.o.ready.eq(taking & item.last & last),
+            store.en.eq(storing),
+            store.addr.eq(stored_at),
+            store.data.eq(stored),
+        ]
+        # A cycle later, since where it goes comes late; nobody looks for it before it is there.
+        m.d.sync += [
+            storing.eq(taking),
+            stored_at.eq(Cat(place, current)),
+            stored.eq(item.pair),
         ]
         with m.If(taking & item.last):
             m.d.sync += group.eq(Mux(last, 0, group + 1))

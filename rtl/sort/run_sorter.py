@@ -77,9 +77,9 @@ class RunSorter(wiring.Component):
             m.submodules[f"stage_{level}"] = stage
         for before, after in pairwise(self.stages):
             connect(m, before.o, after.i)
-        above = (self.most - 1)[: len(self.most)]  # of length 2**k: any bit from k on; all for 0
-        for level, stage in enumerate(self.stages):
-            m.d.sync += stage.whole.eq(above[level:] == 0)
+        for stage in self.stages:
+            fits = (self.most < stage.length) | (self.most == stage.length)  # without carries
+            m.d.sync += stage.whole.eq(fits & self.most.any())
 
         inlet, outlet = self.stages[0].i, self.stages[-1].o
         m.d.comb += [

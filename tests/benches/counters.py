@@ -15,7 +15,7 @@ READERS = [name for name, _ in READ_CLIENTS]
 WRITERS = [name for name, _ in WRITE_CLIENTS]
 CAST_READERS = {"cast_entries", "cast_offsets", "runs"}
 CAST_UNITS = {"sort", "cast"}
-LATENCY = len(NAMES) + 2
+LATENCY = len(NAMES) + 3
 
 
 class CountersBench(Bench):
