@@ -50,6 +50,7 @@ class Board:
         preset: The engine that fits.
         chips: SDRAMs that it is sold with: one build serves each, see `slowest`.
         mhz: The engine's clock if nothing else is asked for, of `CLOCKS`.
+        full: The engine nearly fills its device: tools work for room, not for speed.
         clock: The oscillator's resource, and its MHz.
         lights: What shows each of `LIGHTS`; None: nothing does.
         button: Resource (name, number) that has memory tested; None if it has none.
@@ -64,6 +65,7 @@ class Board:
     preset: str
     chips: tuple[SdramChip, ...]
     mhz: int
+    full: bool = False
     clock: tuple[str, int]
     lights: tuple[Light | None, Light | None, Light | None, Light | None]
     button: tuple[str, int] | None = None

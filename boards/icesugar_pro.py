@@ -41,6 +41,7 @@ BOARDS = (
         preset="ecp5-25f",
         chips=(IS42S16160B, CHIPS["IS42S16160G-7"], CHIPS["W9825G6KH-6"]),
         mhz=50,
+        full=True,
         clock=("clk25", 25),
         lights=(
             None,

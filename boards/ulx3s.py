@@ -13,7 +13,7 @@ SDRAMS = ("W9825G6KH-6", "IS42S16160G-7", "MT48LC16M16A2-7E", "AS4C32M16SB-7")
 """32 MB; the last has 64, of which half is used."""
 
 
-def _ulx3s(size: str, name: str, *, preset: str, mhz: int) -> Board:
+def _ulx3s(size: str, name: str, *, preset: str, mhz: int, full: bool = False) -> Board:
     return Board(
         name=name,
         title=f"ULX3S {size}",
@@ -21,6 +21,7 @@ def _ulx3s(size: str, name: str, *, preset: str, mhz: int) -> Board:
         preset=preset,
         chips=tuple(CHIPS[chip] for chip in SDRAMS),
         mhz=mhz,
+        full=full,
         clock=("clk25", 25),
         lights=(Light("led", 0), Light("led", 1), Light("led", 2), Light("led", 3)),
         button=("button_fire", 0),
@@ -31,6 +32,7 @@ def _ulx3s(size: str, name: str, *, preset: str, mhz: int) -> Board:
 BOARDS = (
     _ulx3s("85F", "ulx3s", preset="ulx3s", mhz=100),
     _ulx3s("45F", "ulx3s-45f", preset="ulx3s", mhz=100),
-    _ulx3s("25F", "ulx3s-25f", preset="ecp5-25f", mhz=50),
-    _ulx3s("12F", "ulx3s-12f", preset="ecp5-25f", mhz=50),  # the 25F's die, under another name
+    _ulx3s("25F", "ulx3s-25f", preset="ecp5-25f", mhz=50, full=True),
+    # The 25F's die, under another name.
+    _ulx3s("12F", "ulx3s-12f", preset="ecp5-25f", mhz=50, full=True),
 )
