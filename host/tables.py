@@ -57,9 +57,11 @@ def print_reports(console: Console, reports: Sequence[Report]) -> None:
             _say(console, f"{report['dataflow']} against {BASELINE}: {', '.join(known)}")
     exact = [report["bit_exact"] for report in reports]
     if None not in exact:
-        # None is an output that the device cannot show: nothing is said of it.
-        yes = not any(value is False for outputs in exact for value in outputs.values())
-        _say(console, f"bit-exact: {'yes' if yes else 'NO'}")
+        told = [item for outputs in exact for item in outputs.items()]
+        yes = not any(value is False for _, value in told)
+        unseen = ", ".join(sorted({name for name, value in told if value is None}))
+        but = f" (not seen on this device: {unseen})" if unseen else ""
+        _say(console, f"bit-exact: {'yes' if yes else 'NO'}{but}")
 
 
 def _say_overlap(console: Console, report: Report) -> None:

@@ -24,6 +24,7 @@ from castbag.host.trace import trace_bytes
 from castbag.host.workload import prepare
 from castbag.rtl.config import preset
 from castbag.rtl.control import map as engine
+from castbag.rtl.link.frames import BLOCK_WRITE
 from castbag.rtl.sdram import CHIPS
 from castbag.rtl.soc import map as board
 from castbag.rtl.soc.system import SystemConfig
@@ -92,6 +93,26 @@ def test_an_error_of_the_engine_leaves_the_board_usable(simulated):
         assert outcome.registers["ERROR"] == engine.Error.FIELD
         assert outcome.registers["ERROR_POSITION"] == engine.field("dim").word
         assert step_of(device, ["cast"])[0].faults == ()
+
+
+def test_a_host_that_leaves_in_the_middle_is_followed_by_another(simulated, monkeypatch):
+    """Of a command, and of a frame: whoever comes next finds a board that works."""
+    drawn = readers.synthetic(bags=40, pooling=25, rows=20, zipf=1.0, seed=3)
+    workload = prepare(drawn, config=CONFIG.engine, preset="tiny", dataflows=["cast"], dim=8)
+    with Link.open(simulated.path, **SILENCE) as link:
+        device = BoardDevice(link)
+
+        def leave(number):
+            assert link.read_word(engine.register("STATUS").offset) & 1, "the command is over"
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(device, "_await_end", leave)
+        with pytest.raises(KeyboardInterrupt):
+            run_step(device, workload, ["cast"])
+    with Path(simulated.path).open("wb", buffering=0) as port:
+        port.write(bytes([BLOCK_WRITE, 1, 0, 8]))  # and no more of it
+    with Link.open(simulated.path, **SILENCE) as link:
+        assert step_of(BoardDevice(link), ["fused"])[0].faults == ()
 
 
 def test_the_command_line_runs_on_it(simulated, tmp_path, monkeypatch):
