@@ -304,7 +304,12 @@ class Model:
         waves = str(folder / "waves.fst")
         verilator_waves = self.waves and self.simulator == "verilator"
         icarus_waves = self.waves and not verilator_waves
-        environment = {PARAMETERS: json.dumps(dict(parameters or {})), "COCOTB_ANSI_OUTPUT": "0"}
+        environment = {
+            PARAMETERS: json.dumps(dict(parameters or {})),
+            "COCOTB_ANSI_OUTPUT": "0",
+            # pytest's hook would work over every module of every package that is imported.
+            "COCOTB_REWRITE_ASSERTION_FILES": bench.rpartition(".")[0].replace(".", "/") + "/*.py",
+        }
         failure = ""
         try:
             runner.test(
