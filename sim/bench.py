@@ -79,33 +79,33 @@ class Codec:
         self.width = shape.size if self.layout is not None else Shape.cast(shape).width
         if self.layout is None and isinstance(shape, ShapeCastable):
             raise TypeError(f"{shape!r}: only layouts and plain shapes can be driven")
+        # Made once: a bench spends much of its time here.
+        self._fields = [
+            (name, field.offset, Codec(field.shape)) for name, field in self.layout or ()
+        ]
+        self._nothing = 0 if self.layout is None else {}
 
     def encode(self, value) -> int:
         if self.layout is None:
             return value
-        bits, unknown = 0, set(value)
-        for name, field in self.layout:
-            unknown.discard(name)
-            item = Codec(field.shape).encode(value.get(name, {} if _nested(field) else 0))
-            if not 0 <= item < 1 << field.width:
-                raise ValueError(f"{name} = {item:#x} does not fit {field.width} bits")
-            bits |= item << field.offset
-        if unknown:
-            raise KeyError(f"no field {sorted(unknown)}")
+        bits, known = 0, 0
+        for name, offset, codec in self._fields:
+            known += name in value
+            item = codec.encode(value.get(name, codec._nothing))
+            if not 0 <= item < 1 << codec.width:
+                raise ValueError(f"{name} = {item:#x} does not fit {codec.width} bits")
+            bits |= item << offset
+        if known < len(value):
+            raise KeyError(f"no field {sorted(set(value) - {name for name, *_ in self._fields})}")
         return bits
 
     def decode(self, bits: int):
         if self.layout is None:
             return bits
-        mask = {name: (1 << field.width) - 1 for name, field in self.layout}
         return {
-            name: Codec(field.shape).decode(bits >> field.offset & mask[name])
-            for name, field in self.layout
+            name: codec.decode(bits >> offset & (1 << codec.width) - 1)
+            for name, offset, codec in self._fields
         }
-
-
-def _nested(field) -> bool:
-    return isinstance(field.shape, data.Layout)
 
 
 class Source:
@@ -176,8 +176,10 @@ class Sink:
         if bits is not None and self._taking:
             self.items.append(self.codec.decode(bits))
             self.times.append(self._bench.cycle)
-        self._taking = not self.hold and not next(self._stall)
-        self._ready.value = int(self._taking)
+        taking = not self.hold and not next(self._stall)
+        if taking != self._taking:
+            self._taking = taking
+            self._ready.value = int(taking)
 
 
 class Bench:

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import threading
 import time
+from functools import lru_cache
 from pathlib import Path
 
 from castbag.rtl.sdram import SdramChip
@@ -22,6 +23,12 @@ from .model import Model, SimulationFailed, header_ports
 from .sdram import SDRAM_RULES, Padded, sdram_constants
 
 START_SECONDS = 60
+
+
+@lru_cache
+def _system(config: SystemConfig, chip: SdramChip) -> str:
+    """Verilog of all that is in the FPGA; it takes some seconds."""
+    return to_verilog(Padded(SdramSystem(config, chip=chip)), name="board_system")
 
 
 class SimulatedBoard:
@@ -48,11 +55,10 @@ class SimulatedBoard:
         """What is built for it."""
         here = Path(__file__).parent
         own = {name: (here / name).read_text() for name in ("board.v", "sdram_chip.v")}
-        system = Padded(SdramSystem(self.config, chip=self.chip))
         timings = self.chip.timings(self.config.clock_hz / 1e6)
         return Model(
             top="board",
-            sources=(*own.items(), ("board_system.v", to_verilog(system, name="board_system"))),
+            sources=(*own.items(), ("board_system.v", _system(self.config, self.chip))),
             simulator="verilator",
             ports=header_ports(own["board.v"]),
             constants=tuple(sdram_constants(self.chip, timings).items()),

@@ -129,7 +129,7 @@ class SimulatedDevice:
             "ADDRESS_BITS": self.config.address_bits,
             "DATA_BITS": self.config.bus_bits,
             "INDEX_BITS": self.config.vector_index_bits,
-            "SIZE_BITS": _size_bits(self.memory_bytes, self.simulator),
+            "SIZE_BITS": _size_bits(self.memory_bytes, self.config, self.simulator),
             "READ_PORTS": self.config.read_ports,
             "REGIONS": MOST_REGIONS,
             "PHASES": len(Phase),
@@ -335,10 +335,14 @@ def _read_ports(config: EngineConfig) -> str:
     )
 
 
-def _size_bits(size: int, simulator: str) -> int:
-    """Address bits of the memory's array: in few steps where a model takes long to build."""
+def _size_bits(size: int, config: EngineConfig, simulator: str) -> int:
+    """Address bits of the memory's array: in few steps where a model takes long to build.
+
+    The least is what short runs start quickly with; a wide engine takes longer to build than that.
+    """
     bits = (size - 1).bit_length()
-    return max(bits + bits % 2, 24) if simulator == "verilator" else bits
+    least = 24 if config.bus_bits < 128 else 26
+    return max(bits + bits % 2, least) if simulator == "verilator" else bits
 
 
 def _value(command: Command, name: str) -> int:
