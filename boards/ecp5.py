@@ -31,6 +31,12 @@ It is near what they cost in designs of ours, once placed. yosys' own flow for E
 that a few long chains of carries seem to be the longest paths, and all others are relaxed to them.
 """
 
+NARROW = 10
+"""Bits of a sum or a comparison up to which carry cells take more LUT sites than logic does.
+
+nextpnr adds two cells, of two sites each, to a chain.
+"""
+
 FOR_SPEED = ("--placer-heap-beta", "0.95", "--placer-heap-timingweight", "60")
 """Options of nextpnr: place closely, and for time.
 
@@ -96,14 +102,24 @@ def synthesis(top: str, *, small: bool = False) -> list[str]:
     """Commands of yosys that make a netlist of the design that was read: `synth_ecp5`, but for the
     cost of wires.
 
-    With `small`, for few LUTs, not for speed: without wide ones, that is, whose parts must lie
-    beside each other. Of a board's design that is 4 % fewer LUT sites.
+    With `small`, for few LUTs, not for speed: `NARROW` sums are made without carry cells, and no
+    wide LUTs, whose parts must lie beside each other. Of a board's design that is 10 % fewer.
     """
+    if small:
+        mapping = [
+            f"synth_ecp5 -top {top} -run begin:map_gates",
+            f"techmap t:$alu r:Y_WIDTH<={NARROW} %i",
+            f"synth_ecp5 -top {top} -run map_gates:map_luts",
+        ]
+        mapper = "abc -dress -lut 4"
+    else:
+        mapping = [f"synth_ecp5 -top {top} -run begin:map_luts"]
+        mapper = f"abc9 -W {WIRE_PS}"
     return [
         NO_BYPASS,
-        f"synth_ecp5 -top {top} -run begin:map_luts",
+        *mapping,
         "techmap -map +/lattice/latches_map.v",
-        "abc -dress -lut 4" if small else f"abc9 -W {WIRE_PS}",
+        mapper,
         "clean",
         f"synth_ecp5 -top {top} -run map_cells:",
         f"write_json {top}.json",
