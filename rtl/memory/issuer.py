@@ -88,7 +88,7 @@ class BurstIssuer(wiring.Component):
         request -> split -> pay -> claimed -'                   '-> origins, until answered
 
     Latency: a burst is offered at `o` 3 cycles after its request is taken. Answers come in the
-    order of issue; a burst's origin can be seen 1 cycle after its issue, or 3 cycles where more
+    order of issue; a burst's origin can be seen 2 cycles after its issue, or 4 cycles where more
     than 32 bursts can be on their way.
 
     Args:
@@ -149,6 +149,8 @@ class BurstIssuer(wiring.Component):
         m.submodules.origins = origins = Queue(
             self.origin.payload.shape(), depth=max(2, 1 << (on_their_way - 1).bit_length())
         )
+        # What takes them is not heard of by the RAM in the cycle.
+        m.submodules.oldest = oldest = Queue(self.origin.payload.shape(), depth=2)
         answered = Signal(count)
         credited = Signal(count)  # from afar, so it counts a cycle later
         m.d.sync += credited.eq(self.credit)
@@ -196,9 +198,10 @@ class BurstIssuer(wiring.Component):
             origins.i.valid.eq(turns.taken),
             origins.i.payload.client.eq(self.o.payload.client),
             origins.i.payload.place.eq(self.o.payload.burst.place),
-            self.idle.eq(origins.level == 0),
+            self.idle.eq((origins.level == 0) & ~oldest.o.valid),
         ]
-        wiring.connect(m, origins.o, wiring.flipped(self.origin))
+        wiring.connect(m, origins.o, oldest.i)
+        wiring.connect(m, oldest.o, wiring.flipped(self.origin))
         with m.If(self.origin.valid & self.origin.ready):
             m.d.comb += answered.eq(Const(1) << origin.client)
         return m

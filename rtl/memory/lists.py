@@ -177,8 +177,11 @@ class ListWriter(wiring.Component):
         size, lanes = exact_log2(self.config.bus_bytes), self.config.lanes
         longest = exact_log2(self.config.burst_beats)
         open_ = Signal()  # the list's end has not come
+        # Whether a request is to come is not asked before there is room for it.
+        m.submodules.requests = requests = Queue(RequestLayout(self.config), depth=2)
+        connect(m, requests.o, flipped(self.request))
         m.d.comb += [
-            self.busy.eq(open_ | self.request.valid),
+            self.busy.eq(open_ | requests.o.valid),
             self.start.ready.eq(~self.busy),
         ]
 
@@ -198,23 +201,21 @@ class ListWriter(wiring.Component):
         first = Signal(longest)
         beat = Signal(longest)
         closing = complete & (self.i.payload.end | beat.all())
-        able = open_ & ~(closing & self.request.valid)
+        able = open_ & requests.i.ready
         entering = self.i.valid & self.i.ready
         m.d.comb += [
             self.data.valid.eq(self.i.valid & complete & able),
             self.i.ready.eq(able & (~complete | self.data.ready)),
+            requests.i.valid.eq(entering & closing),
+            requests.i.payload.address.eq(Cat(Const(0, size), first, block)),
+            requests.i.payload.beats.eq(beat - first + 1),
         ]
-        with m.If(self.request.ready):
-            m.d.sync += self.request.valid.eq(0)
         with m.If(entering):
             m.d.sync += [lane.eq(Mux(complete, 0, lane + 1)), held[lane].eq(self.i.payload.data)]
             with m.If(complete):
                 m.d.sync += beat.eq(beat + 1)
             with m.If(closing):
                 m.d.sync += [
-                    self.request.valid.eq(1),
-                    self.request.payload.address.eq(Cat(Const(0, size), first, block)),
-                    self.request.payload.beats.eq(beat - first + 1),
                     first.eq(0),
                     block.eq(block + 1),
                     open_.eq(~self.i.payload.end),

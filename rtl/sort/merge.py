@@ -222,4 +222,6 @@ def _depths(length: int) -> list[int]:
         return [max(8, 2 * length)]
     if 2 * length <= BLOCK_RAM_WORDS:
         return [max(2 * LUT_RAM_DEPTH, 2 * length)]
-    return [SPARE, length]  # what is compared comes from the long one's flip-flops
+    # What is compared comes from flip-flops, and the long one's several RAMs are not told of it in
+    # the cycle.
+    return [SPARE, length, 2]

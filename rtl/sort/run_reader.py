@@ -18,7 +18,7 @@ from .tree import MergeItemLayout, PlaceLayout
 from .unpacker import Unpacker
 
 CHUNKS_ON_THEIR_WAY = 16
-"""Chunks asked for and not yet unpacked, at most."""
+"""Chunks asked for whose turn to be unpacked is not near, at most: two more are."""
 
 
 class WayLayout(data.StructLayout):
@@ -118,14 +118,19 @@ class RunReader(wiring.Component):
         """For every token the next chunk of its way, if there is one."""
         config, packing = self.config, self.config.packing
         chunk = exact_log2(packing.chunk_pairs)
+        # That there are any is kept besides, since it is needed soon.
         rest = data.StructLayout(
-            {"address": config.address_bits, "chunks": max(1, config.lookup_bits - chunk)}
+            {
+                "address": config.address_bits,
+                "chunks": max(1, config.lookup_bits - chunk),
+                "some": 1,
+            }
         )
         m.submodules.to_ask = to_ask = Memory(shape=rest, depth=config.merge_ways, init=[])
         read, write = to_ask.read_port(domain="comb"), to_ask.write_port()
         token, run = Signal(range(config.merge_ways)), Signal(rest)
         held = Signal()
-        wanted = held & (run.chunks != 0)
+        wanted = held & run.some
         asking = Signal()  # request and note of the chunk are taken together
         m.d.comb += [
             tokens.o.ready.eq(~held),
@@ -143,11 +148,13 @@ class RunReader(wiring.Component):
             m.d.comb += [
                 write.data.address.eq(self.ways.payload.address),
                 write.data.chunks.eq(self.ways.payload.pairs >> chunk),
+                write.data.some.eq((self.ways.payload.pairs >> chunk) != 0),
             ]
         with m.Else():
             m.d.comb += [
                 write.data.address.eq(run.address + packing.chunk_beats * config.bus_bytes),
                 write.data.chunks.eq(run.chunks - 1),
+                write.data.some.eq(run.chunks != 1),
             ]
         with m.If(~held):
             m.d.sync += [held.eq(tokens.o.valid), token.eq(tokens.o.payload), run.eq(read.data)]
@@ -162,9 +169,11 @@ class RunReader(wiring.Component):
         m.submodules.beats = beats = Queue(self.config.bus_bits, depth=2)
         connect(m, flipped(self.data), beats.i)
         connect(m, beats.o, unpacker.i)
+        m.submodules.current = current = Queue(range(config.merge_ways), depth=2)
+        connect(m, chunks.o, current.i)
         read, write = to_unpack.read_port(domain="comb"), to_unpack.write_port()
         store = buffer.write_port()
-        item, current = unpacker.o.payload, chunks.o.payload
+        item, into = unpacker.o.payload, current.o.payload
         groups = packing.chunk_pairs // packing.group_pairs
         group = Signal(range(max(2, groups)))
         last = group == groups - 1
@@ -173,12 +182,12 @@ class RunReader(wiring.Component):
         storing, stored_at = Signal(), Signal.like(store.addr, reset_less=True)
         stored = Signal.like(item.pair, reset_less=True)
         m.d.comb += [
-            unpacker.o.ready.eq(chunks.o.valid),
-            read.addr.eq(current),
+            unpacker.o.ready.eq(current.o.valid),
+            read.addr.eq(into),
             write.en.eq(setting | (taking & item.last)),
-            write.addr.eq(Mux(setting, way, current)),
+            write.addr.eq(Mux(setting, way, into)),
             write.data.eq(Mux(setting, self.ways.payload.pairs, read.data - packing.group_pairs)),
-            chunks.o.ready.eq(taking & item.last & last),
+            current.o.ready.eq(taking & item.last & last),
             store.en.eq(storing),
             store.addr.eq(stored_at),
             store.data.eq(stored),
@@ -186,7 +195,7 @@ class RunReader(wiring.Component):
         # A cycle later, since where it goes comes late; nobody looks for it before it is there.
         m.d.sync += [
             storing.eq(taking),
-            stored_at.eq(Cat(place, current)),
+            stored_at.eq(Cat(place, into)),
             stored.eq(item.pair),
         ]
         with m.If(taking & item.last):

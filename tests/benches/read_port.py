@@ -109,7 +109,7 @@ async def delivers(dut, latency, idle, stall, bus):
     await bench.reset()
     asked = await _deliver(bench, clients, memory, count=parameters()["requests"])
     assert len(axi.bursts) == sum(fewest_bursts(requests) for requests in asked)
-    # A burst's origin is known 3 cycles after its issue; RREADY never waits for anything else.
+    # A burst's origin is known 4 cycles after its issue; RREADY never waits for anything else.
     assert latency <= 2 or axi.refused == 0
 
 
