@@ -8,6 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PRESET ?= base
 BOARD ?= ulx3s
+SEEDS ?= 3
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
@@ -71,13 +72,13 @@ verilog: $(VENV)/ready-core ## Write the core of PRESET as build/castbag.v
 	$(BIN)/castbag emit --preset $(PRESET) -o build/castbag.v
 
 bitstream: $(VENV)/ready-core $(VENV)/ready-synth ## Build BOARD's bitstream (BOARD=ulx3s) into build/boards
-	$(BIN)/python -m castbag.boards.build $(BOARD)
+	$(BIN)/python -m castbag.boards.build --seeds $(SEEDS) $(BOARD)
 
 bench: $(VENV)/ready-core $(VENV)/ready-synth $(VENV)/ready-bench ## Measure sorting and memory, place and time every unit and board; writes build/bench
 	$(BIN)/python -m castbag.host.bench.sort
 	$(BIN)/python -m castbag.host.bench.memory
 	$(BIN)/python -m castbag.boards.budget --place
-	$(BIN)/python -m castbag.boards.build --all
+	$(BIN)/python -m castbag.boards.build --seeds $(SEEDS) --all
 
 clean: ## Remove what was built, the environment too
 	rm -rf build $(VENV) *.egg-info
