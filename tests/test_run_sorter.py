@@ -53,11 +53,11 @@ def check_pace(config, cases, simulator, folder):
 
 
 def test_cycles():
-    """Stage k waits for 2**k pairs and has a latency of 2, 4 or 6, by its kind of RAM."""
-    latencies = 4 * 2 + 5 * 4 + 3 * 6  # stages 0 to 3, 4 to 8, 9 to 11
+    """Stage k waits for 2**k pairs and has a latency of 2, 5 or 6, by its kind of RAM."""
+    latencies = 4 * 2 + 5 * 5 + 3 * 6  # stages 0 to 3, 4 to 8, 9 to 11
     fills = sum(2**k for k in range(12))
     sorter = RunSorter(preset("base"))
-    assert sorter.cycles(4096) == 4095 + fills + latencies == 8236
+    assert sorter.cycles(4096) == 4095 + fills + latencies == 8241
     assert sorter.cycles(1) == latencies
     assert sorter.cycles(5) == 4 + 1 + 2 + 10 * 4 + latencies
     assert sorter.cycles(1024) == 1023 + 1023 + 2 * 1023 + latencies

@@ -66,7 +66,7 @@ class CommandReader(wiring.Component):
     Where the scratch space has two halves, the second one begins `scratch_half` bytes after the
     first; with one half alone it means nothing.
 
-    Latency: `4 + sum(2 + pitch.bit_length())` cycles from the last word to `done`, over all
+    Latency: `5 + sum(2 + pitch.bit_length())` cycles from the last word to `done`, over all
     buffers, the scratch space twice; `pitch` is the bytes of an entry, and of the scratch space
     those of a run. What is wrong is known sooner.
 
@@ -104,12 +104,14 @@ class CommandReader(wiring.Component):
         count = Signal(range(DESCRIPTOR_WORDS + 1))
         wrong = Signal(DESCRIPTOR_WORDS)  # words known to be illegal
         room = Signal(self.config.address_bits + 1)  # `scratch_bytes`; top bit: that or more
-        with m.If(self.i.valid & self.i.ready):
+        come, content = Signal(), Signal(32)  # a word; a cycle later, for it goes far
+        m.d.sync += [come.eq(self.i.valid & self.i.ready), content.eq(self.i.payload)]
+        with m.If(come):
             m.d.sync += count.eq(count + 1)
             with m.Switch(count):
                 for word in range(DESCRIPTOR_WORDS):
                     with m.Case(word):
-                        self._store(m, word, wrong, room)
+                        self._store(m, word, content, wrong, room)
         m.d.comb += self.i.ready.eq(1)
         with m.If(self.start):
             m.d.sync += [count.eq(0), wrong.eq(0), room.eq(0)]
@@ -144,7 +146,7 @@ class CommandReader(wiring.Component):
                     m.next = "receive words"
         return m
 
-    def _store(self, m: Module, word: int, wrong: Signal, room: Signal) -> None:
+    def _store(self, m: Module, word: int, content: Signal, wrong: Signal, room: Signal) -> None:
         """Keep the parts of one descriptor word; note bits that no field of ours can hold.
 
         `scratch_bytes` may be any number: of one above all addresses just that is kept.
@@ -159,11 +161,11 @@ class CommandReader(wiring.Component):
             else:
                 bits = Value.cast(self.command[entry.name])
             width = max(0, min(len(bits) - part, 32, entry.bits - part))
-            m.d.sync += bits[part : part + width].eq(self.i.payload[entry.low :][:width])
+            m.d.sync += bits[part : part + width].eq(content[entry.low :][:width])
             used |= ((1 << width) - 1) << entry.low
         unused = [bit for bit in range(32) if not used >> bit & 1]
         if unused:
-            with m.If(Cat(self.i.payload[bit] for bit in unused).any()):
+            with m.If(Cat(content[bit] for bit in unused).any()):
                 m.d.sync += above.eq(1)
 
     def _field_faults(self) -> list:

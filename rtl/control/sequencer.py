@@ -155,6 +155,9 @@ class Sequencer(wiring.Component):
 
         idle = Signal()  # late, for it comes from afar: still not before what was issued is seen
         m.d.sync += idle.eq(self.idle)
+        position = Signal.like(self.position)  # a cycle late, too
+        faulty = Signal()  # what stopped the command has it
+        m.d.sync += [position.eq(self.position), faulty.eq(0)]
         quiet = Signal(32)  # cycles since something moved
         barked = Signal()
         m.d.sync += [
@@ -178,7 +181,8 @@ class Sequencer(wiring.Component):
                 with m.If(begun & (self.command_fault != Error.NONE)):
                     stop(self.command_fault, self.command_position, phase)
             with m.If(self.fault != Error.NONE):
-                stop(self.fault, self.position, Mux(self.cast_fault, Phase.CAST, phase))
+                stop(self.fault, 0, Mux(self.cast_fault, Phase.CAST, phase))
+                m.d.sync += faulty.eq(1)
 
         def run_phase(phase: Phase, activity: Activity):
             """Lead the main path through a phase; gives the condition of its end."""
@@ -263,6 +267,8 @@ class Sequencer(wiring.Component):
             with m.State("halt"):
                 m.d.comb += self.halt.eq(1)
                 m.d.sync += acknowledged.eq(0)
+                with m.If(faulty):
+                    m.d.sync += self.error_position.eq(position)
                 with m.If(~entering & idle):
                     m.d.comb += self.failed.eq(1)
                     reset_datapath()

@@ -151,9 +151,10 @@ class BurstIssuer(wiring.Component):
         )
         # What takes them is not heard of by the RAM in the cycle.
         m.submodules.oldest = oldest = Queue(self.origin.payload.shape(), depth=2)
-        answered = Signal(count)
-        credited = Signal(count)  # from afar, so it counts a cycle later
-        m.d.sync += credited.eq(self.credit)
+        # From afar, so they count a cycle later.
+        answering, answered = Signal(count), Signal(count)
+        credited = Signal(count)
+        m.d.sync += [answered.eq(answering), credited.eq(self.credit)]
         claims = []
         for k, client in enumerate(self.clients):
             splitter = Splitter(self.config, span=self.span)
@@ -203,7 +204,7 @@ class BurstIssuer(wiring.Component):
         wiring.connect(m, origins.o, oldest.i)
         wiring.connect(m, oldest.o, wiring.flipped(self.origin))
         with m.If(self.origin.valid & self.origin.ready):
-            m.d.comb += answered.eq(Const(1) << origin.client)
+            m.d.comb += answering.eq(Const(1) << origin.client)
         return m
 
 

@@ -47,7 +47,7 @@ class ReadPort(wiring.Component):
 
     Throughput: a burst a cycle and a beat a cycle. A client alone, with bursts of `n` beats, keeps
     a memory busy whose first beat is on R `t` cycles after the burst was taken from AR, as long as
-    `t <= beats - n - 7` and `t <= (bursts - 1) * n - 2`. Several ports take 5 cycles off both
+    `t <= beats - n - 7` and `t <= (bursts - 1) * n - 3`. Several ports take 5 cycles off both
     bounds, or 3 if `vector_beats` is at most 32, and each has a bound of its own, see `StripePort`;
     slow ones add up, see `ReadStripes`.
     Latency: a request taken in cycle 0 is on AR in cycle 4; a beat taken from R in cycle 0 is at

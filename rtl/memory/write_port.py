@@ -48,7 +48,7 @@ class WritePort(wiring.Component):
 
     Throughput: a burst a cycle on AW, a beat a cycle on W. A client alone, with bursts of `n`
     beats, keeps a memory busy that answers `t` cycles after a burst's last beat was taken, as long
-    as `t <= (bursts - 1) * n - 4` and `beats >= n + 4`.
+    as `t <= (bursts - 1) * n - 5` and `beats >= n + 4`.
     Latency: a burst's address is on AW 4 cycles after its request was taken or 4 cycles after its
     last beat was, whichever is later; its first beat is on W two cycles later.
 

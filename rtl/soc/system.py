@@ -230,11 +230,12 @@ class System(wiring.Component):
         with m.Elif(registers.RESET_clear[0]):
             m.d.sync += wait.eq(RESET_DELAY + RESET_CYCLES)
         asked = (registers.TEST_clear[0] | self._pressed(m)) & ~engine.busy
-        m.d.comb += [
-            test.start.eq((fresh | asked) & (wait == 0) & ~self.memory_reset),
-            test.size.eq(Mux(fresh, config.first_test_bytes, registers.TEST_BYTES)),
-        ]
-        with m.If(test.start):
+        beginning = Signal()
+        m.d.comb += beginning.eq((fresh | asked) & (wait == 0) & ~self.memory_reset)
+        first = Signal()  # it is the test after a reset that begins
+        m.d.sync += [test.start.eq(beginning), first.eq(fresh)]
+        m.d.comb += test.size.eq(Mux(first, config.first_test_bytes, registers.TEST_BYTES))
+        with m.If(beginning):
             m.d.sync += fresh.eq(0)
         m.d.comb += [
             registers.TEST.eq(Cat(test.running, test.passed, test.failed)),

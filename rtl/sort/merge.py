@@ -216,12 +216,11 @@ class MergeStage(wiring.Component):
 def _depths(length: int) -> list[int]:
     """Depths of the queues that a sub-run passes one after the other.
 
-    Twice a sub-run's places, as long as no more RAM is needed for that than for one sub-run's.
+    Twice a sub-run's places, as long as no more RAM is needed for that than for one sub-run's. What
+    is compared comes from flip-flops, and block RAM is not told of it in the cycle.
     """
     if 2 * length <= LUT_RAM_WORDS:
         return [max(8, 2 * length)]
     if 2 * length <= BLOCK_RAM_WORDS:
-        return [max(2 * LUT_RAM_DEPTH, 2 * length)]
-    # What is compared comes from flip-flops, and the long one's several RAMs are not told of it in
-    # the cycle.
+        return [max(2 * LUT_RAM_DEPTH, 2 * length), 2]
     return [SPARE, length, 2]

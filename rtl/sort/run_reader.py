@@ -247,7 +247,7 @@ class RunReader(wiring.Component):
         m.d.comb += [
             known.eq(Mux(low, candidates[1], candidates[0])),
             given.pairs.eq(Mux(low, candidates[1].count.pairs - 1, candidates[0].count.pairs - 1)),
-            given.none.eq(known.count.pairs == 1),
+            given.none.eq(Mux(low, *(each.count.pairs == 1 for each in reversed(candidates)))),
         ]
 
         chunk_given = known.count.pairs[: exact_log2(config.packing.chunk_pairs)] == 1

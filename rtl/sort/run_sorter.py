@@ -32,7 +32,7 @@ class RunSorter(wiring.Component):
 
         n - 1 + sum(min(n - 1, stage.length) + stage.latency for stage in stages)
 
-    cycles, whatever the rows are: `cycles(n)`; at n = run_length = 4096 that is 8236. A run can
+    cycles, whatever the rows are: `cycles(n)`; at n = run_length = 4096 that is 8241. A run can
     enter while those before it leave. `i` is ready in every cycle as long as `o` is, so that runs
     of equal length follow each other without a gap on either side. A shorter run after a longer
     one leaves right behind it.

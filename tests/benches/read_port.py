@@ -155,7 +155,7 @@ async def keeps_busy_up_to_the_stated_latency(dut, beats, beyond):
     bench = Bench(dut)
     clients = Clients(bench)
     wide = CLIENTS[0]
-    latency = min((wide.bursts - 1) * beats - 2, wide.beats - beats - 7) + beyond
+    latency = min((wide.bursts - 1) * beats - 3, wide.beats - beats - 7) + beyond
     axi = ReadMemory(bench, CONFIG, content(bench), latency=latency)
     await bench.reset()
     clients.ask(0, [(place * beats * BEAT, beats) for place in range(800 // beats)])

@@ -74,7 +74,7 @@ async def keeps_busy_up_to_the_stated_latency(dut, beats, beyond):
     bench = Bench(dut)
     clients = Clients(bench)
     wide, beats = CLIENTS[0], min(beats, MOST)
-    latency = min((wide.bursts - 1) * beats - 4 - QUEUE, wide.beats - beats - 9 - QUEUE) + beyond
+    latency = min((wide.bursts - 1) * beats - 5 - QUEUE, wide.beats - beats - 9 - QUEUE) + beyond
     ports = Ports(bench, latencies=[latency] * CONFIG.read_ports)
     await bench.reset()
     clients.ask(0, ports.in_turn(bench, beats, 800 // beats))

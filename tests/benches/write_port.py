@@ -151,7 +151,7 @@ async def one_beat_a_cycle_at_latency_64(dut, beats):
 async def keeps_busy_up_to_the_stated_latency(dut, beyond):
     bench = Bench(dut)
     clients = Clients(bench)
-    latency = CLIENTS[0].bursts - 1 - 4 + beyond
+    latency = CLIENTS[0].bursts - 1 - 5 + beyond
     axi = WriteMemory(bench, CONFIG, clients.memory, latency=latency)
     await bench.reset()
     for n in range(800):
