@@ -9,6 +9,7 @@ BIN := $(VENV)/bin
 PRESET ?= base
 BOARD ?= ulx3s
 SEEDS ?= 3
+CLOCK ?=
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
@@ -71,8 +72,8 @@ verilog: $(VENV)/ready-core ## Write the core of PRESET as build/castbag.v
 	@mkdir -p build
 	$(BIN)/castbag emit --preset $(PRESET) -o build/castbag.v
 
-bitstream: $(VENV)/ready-core $(VENV)/ready-synth ## Build BOARD's bitstream (BOARD=ulx3s) into build/boards
-	$(BIN)/python -m castbag.boards.build --seeds $(SEEDS) $(BOARD)
+bitstream: $(VENV)/ready-core $(VENV)/ready-synth ## Build BOARD's bitstream (BOARD=ulx3s, CLOCK=50) into build/boards
+	$(BIN)/python -m castbag.boards.build --seeds $(SEEDS) $(if $(CLOCK),--clock $(CLOCK)) $(BOARD)
 
 bench: $(VENV)/ready-core $(VENV)/ready-synth $(VENV)/ready-bench ## Measure sorting and memory, place and time every unit and board; writes build/bench
 	$(BIN)/python -m castbag.host.bench.sort

@@ -3,7 +3,7 @@
 """Bitstreams: a board's system through yosys, nextpnr and ecppack.
 
 python -m castbag.boards.build BOARD...    build these
-python -m castbag.boards.build --all       build all boards, and write build/bench/boards.json
+python -m castbag.boards.build --all       build all; write build/bench/boards.json, print its table
 """
 
 import argparse
@@ -13,12 +13,11 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
 from castbag.rtl.config import ConfigError
 from castbag.rtl.soc.map import BUILD_BYTES
@@ -27,6 +26,7 @@ from .board import Board, Top
 from .catalog import BOARDS, board_of
 from .ecp5 import PLACER, synthesis
 from .ecp5_clocks import MARGIN
+from .report import Report, markdown, print_report
 from .tools import ToolFailed, run_tool, short, versions
 
 WORK = Path("build") / "boards"
@@ -68,38 +68,6 @@ class Timing:
 
     achieved: float
     wanted: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class Report:
-    """What a build gave.
-
-    Attributes:
-        board, device, preset: Names.
-        mhz: The engine's clock.
-        baud: Bits a second of the link.
-        hash: Of all that the bitstream is made from, in hex; a host reads it from the board.
-        tools: Tool: version, in full.
-        wanted: Clock: MHz that it must reach, the margin included.
-        seeds: Seed: clock: MHz that it reaches.
-        seed: The one whose bitstream is kept.
-        used, available: Of LUT sites, flip-flops, 18-kbit block RAMs, 18x18 multipliers.
-        bitstream: The file's name; empty if none was made.
-    """
-
-    board: str
-    device: str
-    preset: str
-    mhz: int
-    baud: int
-    hash: str
-    tools: dict[str, str]
-    wanted: dict[str, float] = field(default_factory=dict)
-    seeds: dict[int, dict[str, float]] = field(default_factory=dict)
-    seed: int = 0
-    used: dict[str, int] = field(default_factory=dict)
-    available: dict[str, int] = field(default_factory=dict)
-    bitstream: str = ""
 
 
 def timing_of(log: str) -> dict[str, Timing]:
@@ -315,23 +283,6 @@ def _written(report: Report, file: Path) -> Report:
     return report
 
 
-def print_report(console: Console, report: Report) -> None:
-    """Use of the device, and each clock by seed, as a terminal shows it."""
-    title = f"{report.board}: {report.device}, preset {report.preset}, {report.mhz} MHz"
-    console.print(title, soft_wrap=True)
-    table = Table("", "used", "of", "", box=None, pad_edge=False)
-    for column in table.columns[1:]:
-        column.justify = "right"
-    names = {"lut": "LUT", "ff": "FF", "dp16kd": "DP16KD", "mult18": "MULT18"}
-    for kind, used in report.used.items():
-        of = report.available[kind]
-        table.add_row(names[kind], f"{used:,}", f"{of:,}", f"{used / of:.0%}")
-    for clock, wanted in sorted(report.wanted.items(), reverse=True):
-        worst = min(clocks[clock] for clocks in report.seeds.values())
-        table.add_row(f"{clock}, worst MHz", f"{worst:.1f}", f"{wanted:.1f}", "")
-    console.print(table)
-
-
 def build_command(
     board: str, *, seeds: int = SEEDS, clock: int | None = None, folder: Path | None = None
 ) -> Report:
@@ -379,6 +330,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         RESULT.parent.mkdir(parents=True, exist_ok=True)
         content = {"boards": [asdict(report) for report in reports], "missed": missed}
         RESULT.write_text(json.dumps(content, indent=2) + "\n")
+        print(markdown(reports))
     return int(bool(missed))
 
 

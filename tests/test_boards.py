@@ -15,6 +15,7 @@ from castbag.boards.board import CLOCKS, pins_of
 from castbag.boards.build import Timing, TimingMissed, check_timing, hash_of, plan_of, timing_of
 from castbag.boards.catalog import BOARDS, UnknownBoard, board_of
 from castbag.boards.ecp5_clocks import MARGIN, Clocks
+from castbag.boards.report import Report, markdown, worst_of
 from castbag.boards.slowest import slowest
 from castbag.rtl.config import ConfigError
 from castbag.rtl.sdram import CHIPS
@@ -328,3 +329,26 @@ def test_a_missing_tool_says_how_to_get_it(monkeypatch):
 )
 def test_versions_without_the_packers_own(full, own):
     assert tools.short(full) == own
+
+
+def test_the_table_of_boards():
+    report = Report(
+        board="one",
+        device="LFE5U-25F-6BG256",
+        preset="tiny",
+        mhz=50,
+        baud=115_200,
+        hash="00",
+        tools={},
+        wanted={"sync": 52.5, "chip": 52.5},
+        seeds={1: {"sync": 60.04, "chip": 300.0}, 2: {"sync": 58.0, "chip": 310.0}},
+        seed=1,
+        used={"lut": 12_144, "ff": 100, "dp16kd": 28, "mult18": 0},
+        available={"lut": 24_288, "ff": 24_288, "dp16kd": 56, "mult18": 28},
+    )
+    *_, line = markdown([report]).splitlines()
+    assert line == (
+        "| `one` | LFE5U-25F-6BG256 | 12,144 (50%) | 100 (0%) | 28 (50%) | 0 (0%)"
+        " | 60.0, 58.0 | 52.5 |"
+    )
+    assert worst_of(report, "sync") == 58.0
