@@ -196,9 +196,9 @@ PRESETS: dict[str, EngineConfig] = {
         max_dim=512,
     ),
     # Boards of an LFE5U-25F and 32 MB: a row of 32 bytes for each index fills them. LUTs are what
-    # is short: the sorter of runs of 16, merged 4 at a time, has 2,500 less than that of 1,024. Of
-    # 65,536 lookups it merges five times before the last time, not twice: 12 bytes a lookup each,
-    # little beside the vectors.
+    # is short: the sorter of runs of 16, merged 4 at a time, has 1,700 less than that of 1,024, and
+    # 300 less than merged 8 at a time. Of 65,536 lookups it merges five times before the last time,
+    # not twice: 12 bytes a lookup each, little beside the vectors.
     "ecp5-25f": EngineConfig(
         bus_bits=64,
         address_bits=25,

@@ -180,8 +180,7 @@ def test_the_hash_is_that_of_the_input(plans):
         changed = dict(plan)
         changed[name] += "\n"
         assert hash_of(changed, **given) != first
-    others = {"mhz": 100, "seeds": [1, 2], "tools": {"yosys": "0.71"}}
-    for name, value in others.items():
+    for name, value in {"mhz": 100, "seeds": [1, 2], "tools": {"yosys": "0.71"}}.items():
         assert hash_of(plan, **given | {name: value}) != first
 
 

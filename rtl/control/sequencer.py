@@ -156,7 +156,7 @@ class Sequencer(wiring.Component):
         idle = Signal()  # late, for it comes from afar: still not before what was issued is seen
         m.d.sync += idle.eq(self.idle)
         position = Signal.like(self.position)  # a cycle late, too
-        faulty = Signal()  # what stopped the command has it
+        faulty = Signal()  # a fault of the datapath stopped the command in the cycle before
         m.d.sync += [position.eq(self.position), faulty.eq(0)]
         quiet = Signal(32)  # cycles since something moved
         barked = Signal()
@@ -165,10 +165,10 @@ class Sequencer(wiring.Component):
             barked.eq((self.watchdog != 0) & (quiet == self.watchdog) & ~entering),
         ]
 
-        def stop(error, position, phase) -> None:
+        def stop(error, where, phase) -> None:
             m.d.sync += [
                 self.error.eq(error),
-                self.error_position.eq(position),
+                self.error_position.eq(where),
                 self.error_phase.eq(phase),
             ]
             go("halt")
@@ -181,6 +181,7 @@ class Sequencer(wiring.Component):
                 with m.If(begun & (self.command_fault != Error.NONE)):
                     stop(self.command_fault, self.command_position, phase)
             with m.If(self.fault != Error.NONE):
+                # Where, is told a cycle later.
                 stop(self.fault, 0, Mux(self.cast_fault, Phase.CAST, phase))
                 m.d.sync += faulty.eq(1)
 

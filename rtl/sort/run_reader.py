@@ -169,6 +169,7 @@ class RunReader(wiring.Component):
         m.submodules.beats = beats = Queue(self.config.bus_bits, depth=2)
         connect(m, flipped(self.data), beats.i)
         connect(m, beats.o, unpacker.i)
+        # Two RAMs are asked with it in a cycle, so it comes from flip-flops.
         m.submodules.current = current = Queue(range(config.merge_ways), depth=2)
         connect(m, chunks.o, current.i)
         read, write = to_unpack.read_port(domain="comb"), to_unpack.write_port()
@@ -240,14 +241,14 @@ class RunReader(wiring.Component):
             following = looked_up(Cat(Const(low, 1), self.following.child[1:]), giving=wanted)
             # Not a condition: by that a synthesiser would see that one port can serve for both,
             # with an address that comes late.
-            step = self.step
-            m.d.sync += candidate.eq(chosen(Cat(~step, step), (same, following)))
+            stepped = Cat(~self.step, self.step)
+            m.d.sync += candidate.eq(chosen(stepped, (same, following)))
             candidates.append(candidate)
-        low = asked[0]
+        low, (one, other) = asked[0], candidates
         m.d.comb += [
-            known.eq(Mux(low, candidates[1], candidates[0])),
-            given.pairs.eq(Mux(low, candidates[1].count.pairs - 1, candidates[0].count.pairs - 1)),
-            given.none.eq(Mux(low, *(each.count.pairs == 1 for each in reversed(candidates)))),
+            known.eq(Mux(low, other, one)),
+            given.pairs.eq(Mux(low, other.count.pairs - 1, one.count.pairs - 1)),
+            given.none.eq(Mux(low, other.count.pairs == 1, one.count.pairs == 1)),
         ]
 
         chunk_given = known.count.pairs[: exact_log2(config.packing.chunk_pairs)] == 1
