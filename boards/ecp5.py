@@ -40,8 +40,8 @@ nextpnr adds two cells, of two sites each, to a chain.
 PLACER = ("--placer", "static")
 """Option of nextpnr: its electrostatic placer.
 
-One netlist of a whole board, two seeds: 92 and 92 MHz by the default placer with its weights for
-time raised, wires of 243,000 and 257,000 in all; 100 and 97 MHz by this one, and 185,000.
+One netlist of a whole board, one seed: 89 MHz by the default placer with its weights for time
+raised, wires of 257,000 in all; 103 MHz by this one, and 162,000.
 """
 
 UNIT_PLACER = ("--placer-heap-beta", "0.95", "--placer-heap-timingweight", "60")

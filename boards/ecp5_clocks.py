@@ -4,7 +4,7 @@
 
 from typing import Any
 
-from amaranth.hdl import ClockDomain, Const, Instance, Module, Signal
+from amaranth.hdl import ClockDomain, ClockSignal, Const, Instance, Module, ResetSignal, Signal
 from amaranth.lib import io
 from amaranth.lib.cdc import ResetSynchronizer
 from amaranth.lib.wiring import Component
@@ -108,5 +108,11 @@ class Clocks(Component):
             o_CLKOS=made_chip,
             o_LOCK=locked,
         )
-        m.submodules.reset = ResetSynchronizer(~locked, domain="sync")
+        # The synchroniser lies where the PLL does; the reset goes everywhere, from a flip-flop that
+        # lies anywhere.
+        m.domains.start = ClockDomain(local=True)
+        m.submodules.reset = ResetSynchronizer(~locked, domain="start")
+        reset = Signal(init=1, reset_less=True)
+        m.d.start += reset.eq(ResetSignal("start"))
+        m.d.comb += [ClockSignal("start").eq(made_sync), sync.rst.eq(reset)]
         return m

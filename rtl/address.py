@@ -23,7 +23,7 @@ class VectorAddress(wiring.Component):
 
     Members:
         base: Byte address of the table, on a beat; steady while indices are held.
-        words: Words of a vector; steady likewise.
+        words: Words of a vector; steady likewise, and for a cycle before.
         i: Indices.
         o: Requests.
     """
@@ -50,6 +50,8 @@ class VectorAddress(wiring.Component):
         index = self.i.payload
         # Multipliers lie at few places of the device: between them and the rest is a register.
         taken, factor = Signal(), Signal(len(index), reset_less=True)
+        words = Signal.like(self.words, reset_less=True)
+        m.d.sync += words.eq(self.words)
         # Beats in front of the vector, in two parts.
         low = Signal(FACTOR_BITS + REQUEST_BITS, reset_less=True)
         high = Signal(max(0, len(index) - FACTOR_BITS) + REQUEST_BITS, reset_less=True)
@@ -63,13 +65,13 @@ class VectorAddress(wiring.Component):
         with m.If(going):
             m.d.sync += [
                 multiplied.eq(taken),
-                low.eq(factor[:FACTOR_BITS] * self.words),
-                high.eq(factor[FACTOR_BITS:] * self.words),
+                low.eq(factor[:FACTOR_BITS] * words),
+                high.eq(factor[FACTOR_BITS:] * words),
             ]
         beats = low + (high << FACTOR_BITS)
         m.d.comb += [
             requests.i.valid.eq(multiplied),
             requests.i.payload.address.eq(self.base + (beats << beat_bits)),
-            requests.i.payload.beats.eq(self.words),
+            requests.i.payload.beats.eq(words),
         ]
         return m

@@ -31,7 +31,8 @@ class CastPath(wiring.Component):
     Members:
         command: What is asked for; steady while busy.
         start: Begins the cast of the batch.
-        done: The lists are written, or the first casted lookup is there to be taken.
+        done: The lists are written, or the first casted lookup is there to be taken. A cycle late,
+            so it means nothing in the cycle of `start`.
         casted: For the backward pass of `fused`.
         feeding: The runs that are read are read for `casted`.
         unique_rows: Distinct rows, once the batch's last lookup has been casted.
@@ -167,13 +168,16 @@ class CastPath(wiring.Component):
         ]
 
         taken = Signal(self.config.lookup_bits)  # lookups that have left the caster
-        with m.If(casted.o.valid & casted.o.ready):
+        # Counted a cycle later, so that what takes them need not be heard of in the cycle.
+        leaving, left = Signal(), Signal.like(casted.o.payload, reset_less=True)
+        m.d.sync += [leaving.eq(casted.o.valid & casted.o.ready), left.eq(casted.o.payload)]
+        with m.If(leaving):
             m.d.sync += taken.eq(taken + 1)
-            with m.If(casted.o.payload.end):
-                m.d.sync += self.unique_rows.eq(casted.o.payload.segment + 1)
+            with m.If(left.end):
+                m.d.sync += self.unique_rows.eq(left.segment + 1)
         with m.If(self.start):
             m.d.sync += [taken.eq(0), self.unique_rows.eq(0)]
         all_taken = taken == batch.valid_lookups
         ready = Mux(fused, all_taken | casted.o.valid, all_taken & ~table.busy & ~self.pending)
-        m.d.comb += self.done.eq(~self.start & batch.done & ready)
+        m.d.sync += self.done.eq(~self.start & batch.done & ready)
         return m

@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out
 from .config import EngineConfig
 from .layouts import CastedLayout, RequestLayout, WriteBeatLayout
 from .memory import ListWriter
+from .queue import Queue
 
 SOURCE_BITS = 31
 """Bits of a cast table entry that hold the casted source; the one above marks a row's last."""
@@ -25,7 +26,7 @@ class CastTableWriter(wiring.Component):
     The casted destination is not stored: it is the count of set top bits before an entry.
     Neither list waits for the other but at a row's last lookup, which both must have taken before
     the next one comes. Rate: a lookup a cycle, and a cycle a batch to open the lists; a batch
-    without a lookup never comes here, and writes nothing.
+    without a lookup never comes here, and writes nothing. Latency: a cycle.
 
     Members:
         table_address, rows_address: Where the two lists go; steady while busy.
@@ -68,27 +69,30 @@ class CastTableWriter(wiring.Component):
         wiring.connect(m, rows.request, wiring.flipped(self.rows_request))
         wiring.connect(m, rows.data, wiring.flipped(self.rows_data))
 
+        # What gives the lookups does not hear in the cycle whether both lists have room.
+        m.submodules.lookups = lookups = Queue(CastedLayout(self.config), depth=2)
+        wiring.connect(m, wiring.flipped(self.i), lookups.i)
         # The lists are opened by the first lookup: a batch without one writes nothing.
         opened = Signal()
         both_free = table.start.ready & rows.start.ready
-        item = self.i.payload
+        item, valid = lookups.o.payload, lookups.o.valid
         unused = Const(0, SOURCE_BITS - len(item.source))
         in_table, in_rows = Signal(), Signal()  # the item has gone there, the other list waits
         for_rows = item.last & ~in_rows
-        leaving = opened & self.i.valid & (in_table | table.i.ready) & (~for_rows | rows.i.ready)
+        leaving = opened & valid & (in_table | table.i.ready) & (~for_rows | rows.i.ready)
         m.d.comb += [
             table.start.payload.eq(self.table_address),
             rows.start.payload.eq(self.rows_address),
-            table.start.valid.eq(self.i.valid & ~opened & both_free),
-            rows.start.valid.eq(self.i.valid & ~opened & both_free),
+            table.start.valid.eq(valid & ~opened & both_free),
+            rows.start.valid.eq(valid & ~opened & both_free),
             table.i.payload.data.eq(Cat(item.source, unused, item.last)),
             table.i.payload.end.eq(item.end),
-            table.i.valid.eq(opened & self.i.valid & ~in_table),
+            table.i.valid.eq(opened & valid & ~in_table),
             rows.i.payload.data.eq(item.row),
             rows.i.payload.end.eq(item.end),
-            rows.i.valid.eq(opened & self.i.valid & for_rows),
-            self.i.ready.eq(leaving),
-            self.busy.eq(self.i.valid | opened | table.busy | rows.busy),
+            rows.i.valid.eq(opened & valid & for_rows),
+            lookups.o.ready.eq(leaving),
+            self.busy.eq(self.i.valid | valid | opened | table.busy | rows.busy),
         ]
         with m.If(leaving):
             m.d.sync += [in_table.eq(0), in_rows.eq(0)]

@@ -64,8 +64,8 @@ class Datapath(wiring.Component):
         command: What is asked for; steady while anything runs.
         descriptor: Byte address of the descriptor, for COMMAND.
         activity: What the main path does; steady from `start` to `done`.
-        start, done: Of the activity.
-        cast_start, cast_done: Of the cast.
+        start, done: Of the activity; the latter means nothing in the cycle of the former.
+        cast_start, cast_done: Of the cast, likewise.
         words: The descriptor's words, for COMMAND.
         valid_lookups, dropped_lookups, unique_rows: Counts of the last batch.
         read_beats, write_beats: Bit k: a beat of client k has passed (`map.READ_CLIENTS`, ...).
@@ -260,10 +260,11 @@ class Datapath(wiring.Component):
         # Of a batch come pairs; the entries of any other list are a descriptor's words, or
         # lookups themselves.
         wanted = batch.list.payload
-        with m.If((activity == Activity.FORWARD) | (activity == Activity.EXPAND)):
-            m.d.comb += batch.start.eq(self.start)
-        with m.Else():
-            m.d.comb += batch.list.valid.eq(self.start)
+        from_pairs = (activity == Activity.FORWARD) | (activity == Activity.EXPAND)
+        m.d.sync += [
+            batch.start.eq(self.start & from_pairs),
+            batch.list.valid.eq(self.start & ~from_pairs),
+        ]
         receiving = Signal()
         with m.If(receiving):
             connect(m, batch.entries, flipped(self.words))
@@ -279,7 +280,7 @@ class Datapath(wiring.Component):
         ]
         with m.Switch(activity):
             with m.Case(Activity.COMMAND):
-                m.d.comb += [
+                m.d.sync += [
                     wanted.address.eq(self.descriptor),
                     wanted.count.eq(DESCRIPTOR_WORDS),
                 ]
@@ -299,22 +300,18 @@ class Datapath(wiring.Component):
                 ]
             with m.Case(Activity.BACKWARD):
                 copies = command.dataflow == Dataflow.EXPAND_COALESCE
-                m.d.comb += [
+                m.d.sync += [
                     wanted.address.eq(command.cast_table),
                     wanted.count.eq(Mux(fused, 0, cast.valid_lookups)),
-                ]
-                m.d.sync += [
                     lookups.origin.eq(Mux(fused, Origin.CASTED, Origin.CAST_TABLE)),
                     gather.base.eq(Mux(copies, command.expanded, command.gradient)),
                     updating.eq(fused),
                     writer.base.eq(Mux(fused, command.table, command.coalesced)),
                 ]
             with m.Case(Activity.UPDATE):
-                m.d.comb += [
+                m.d.sync += [
                     wanted.address.eq(command.unique_rows),
                     wanted.count.eq(cast.unique_rows),
-                ]
-                m.d.sync += [
                     lookups.origin.eq(Origin.UNIQUE_ROWS),
                     gather.base.eq(command.coalesced),
                     updating.eq(1),
@@ -322,11 +319,15 @@ class Datapath(wiring.Component):
                 ]
 
         # Sums are finished vectors, or gradients for the update.
-        with m.If(updating):
-            connect(m, gather.o, update.gradient)
-            connect(m, update.o, writer.i)
-        with m.Else():
-            connect(m, gather.o, writer.i)
+        sums, gradient = gather.o, update.gradient
+        m.d.comb += [
+            gradient.payload.eq(sums.payload),
+            gradient.valid.eq(sums.valid & updating),
+            sums.ready.eq(Mux(updating, gradient.ready, writer.i.ready)),
+            writer.i.payload.eq(Mux(updating, update.o.payload, sums.payload)),
+            writer.i.valid.eq(Mux(updating, update.o.valid, sums.valid)),
+            update.o.ready.eq(writer.i.ready),
+        ]
         inputs = (update.gradient, writer.i)
         m.d.comb += [
             self.unit_valid.eq(Cat(gather.valid, (each.valid for each in inputs), cast.valid)),
@@ -340,8 +341,10 @@ class Datapath(wiring.Component):
         segments = Signal(range(4 * (config.window + config.vector_requests)))
         lookup_taken = lookups.o.valid & lookups.o.ready
         requested = writer.request.valid & writer.request.ready
-        opened, closed = Signal(), Signal()  # segments of the cycle before
+        taken = Signal()  # a lookup, in the cycle before
+        opened, closed = Signal(), Signal()  # segments, likewise
         m.d.sync += [
+            taken.eq(lookup_taken),
             opened.eq(lookup_taken & lookups.o.payload.last),
             closed.eq(requested),
             segments.eq(segments + opened - closed),
@@ -349,11 +352,10 @@ class Datapath(wiring.Component):
         with m.If(self.start):  # nothing is taken in that cycle, see LookupSource
             total = Mux(activity == Activity.UPDATE, cast.unique_rows, cast.valid_lookups)
             m.d.sync += left.eq(total)
-        with m.Elif(lookup_taken):
+        with m.Elif(taken):
             m.d.sync += left.eq(left - 1)
-        from_pairs = (activity == Activity.FORWARD) | (activity == Activity.EXPAND)
-        m.d.comb += self.done.eq(
-            ~self.start
+        m.d.sync += self.done.eq(
+            ~(self.start | batch.start)
             & Mux(from_pairs, batch.done, left == 0)
             & (segments == 0)
             & ~opened

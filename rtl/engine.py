@@ -101,6 +101,8 @@ class Engine(wiring.Component):
             connect(m, getattr(datapath, name), flipped(getattr(self, name)))
         connect(m, datapath.write, flipped(self.write))
         connect(m, datapath.words, command.i)
+        # A cycle later, since it goes to every counter: nothing is counted yet.
+        m.d.sync += counters.clear.eq(sequencer.command_start)
         m.d.comb += [
             self.trace.eq(datapath.trace),
             self.trace_valid.eq(datapath.trace_valid),
@@ -123,7 +125,6 @@ class Engine(wiring.Component):
             sequencer.position.eq(datapath.position),
             sequencer.cast_fault.eq(datapath.cast_fault),
             sequencer.idle.eq(datapath.idle),
-            counters.clear.eq(sequencer.command_start),
             counters.running.eq(sequencer.running),
             counters.active.eq(sequencer.active),
             counters.read_beats.eq(datapath.read_beats),

@@ -108,46 +108,61 @@ class VectorFetch(wiring.Component):
             self.i.ready.eq(order.i.ready & can_read & can_close),
         ]
 
-        # Out: word after word of the lookup at the head of the order. What takes the terms is asked
-        # neither by the order nor by the port.
+        # Word after word of the lookup at the head of the order.
         m.submodules.oldest = oldest = Queue(under_way, depth=2)
-        m.submodules.arrived = arrived = Queue(config.bus_bits, depth=2)
+        m.submodules.due = due = Queue(
+            data.StructLayout({"lookup": under_way, "word": range(config.max_words), "end": 1}),
+            depth=2,
+        )
         wiring.connect(m, order.o, oldest.i)
-        wiring.connect(m, wiring.flipped(self.data), arrived.i)
-        head = oldest.o.payload
-        depth = 1 << max(1, (config.max_words - 1).bit_length())
-        m.submodules.memory = memory = Memory(shape=config.bus_bits, depth=depth, init=[])
-        keep, replay = memory.write_port(), memory.read_port(domain="sync")
         last_word = Signal(range(config.max_words))
         word = Signal(range(config.max_words))
         end = Signal()  # it is the last
-        out_free = ~self.o.valid | self.o.ready
-        step = oldest.o.valid & out_free & (~head.read | arrived.o.valid)
-        fresh = Signal(config.bus_bits, reset_less=True)  # the word, unless it is replayed
-        replayed = Signal()
         m.d.comb += [
-            arrived.o.ready.eq(oldest.o.valid & out_free & head.read),
-            oldest.o.ready.eq(step & end),
-            keep.en.eq(step & head.read),
-            keep.addr.eq(word),
-            keep.data.eq(arrived.o.payload),
-            replay.en.eq(step & head.again),
-            replay.addr.eq(word),
-            self.o.payload.data.eq(Mux(replayed, replay.data, fresh)),
+            due.i.valid.eq(oldest.o.valid),
+            due.i.payload.lookup.eq(oldest.o.payload),
+            due.i.payload.word.eq(word),
+            due.i.payload.end.eq(end),
+            oldest.o.ready.eq(due.i.ready & end),
         ]
         m.d.sync += [last_word.eq(self.words - 1), end.eq(word == last_word)]
-        with m.If(out_free):
-            m.d.sync += self.o.valid.eq(step)
-        with m.If(step):
+        with m.If(due.i.valid & due.i.ready):
             m.d.sync += [
                 word.eq(Mux(end, 0, word + 1)),
                 end.eq(Mux(end, last_word == 0, word + 1 == last_word)),
+            ]
+
+        # Out: with its data. Queues stand between, since those come from afar: what takes the terms
+        # is asked neither by the order nor by the port.
+        m.submodules.arrived = arrived = Queue(config.bus_bits, depth=2)
+        wiring.connect(m, wiring.flipped(self.data), arrived.i)
+        item, head = due.o.payload, due.o.payload.lookup
+        depth = 1 << max(1, (config.max_words - 1).bit_length())
+        m.submodules.memory = memory = Memory(shape=config.bus_bits, depth=depth, init=[])
+        keep, replay = memory.write_port(), memory.read_port(domain="sync")
+        out_free = ~self.o.valid | self.o.ready
+        step = due.o.valid & out_free & (~head.read | arrived.o.valid)
+        fresh = Signal(config.bus_bits, reset_less=True)  # the word, unless it is replayed
+        replayed = Signal()
+        m.d.comb += [
+            arrived.o.ready.eq(due.o.valid & out_free & head.read),
+            due.o.ready.eq(out_free & (~head.read | arrived.o.valid)),
+            keep.en.eq(step & head.read),
+            keep.addr.eq(item.word),
+            keep.data.eq(arrived.o.payload),
+            replay.en.eq(step & head.again),
+            replay.addr.eq(item.word),
+            self.o.payload.data.eq(Mux(replayed, replay.data, fresh)),
+        ]
+        with m.If(out_free):
+            m.d.sync += [
+                self.o.valid.eq(step),
                 fresh.eq(Mux(head.read, arrived.o.payload, 0)),
                 replayed.eq(head.again),
                 self.o.payload.target.eq(head.target),
                 self.o.payload.slot.eq(head.slot),
-                self.o.payload.word.eq(word),
-                self.o.payload.end.eq(end),
+                self.o.payload.word.eq(item.word),
+                self.o.payload.end.eq(item.end),
                 self.o.payload.first.eq(head.first),
                 self.o.payload.last.eq(head.last),
             ]

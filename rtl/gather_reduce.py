@@ -13,7 +13,6 @@ from .layouts import (
     REQUEST_BITS,
     LookupLayout,
     RequestLayout,
-    TermLayout,
     VectorWordLayout,
 )
 from .queue import Queue
@@ -80,18 +79,15 @@ class GatherReduce(wiring.Component):
         m.submodules.interleaver = interleaver = Interleaver(self.config)
         m.submodules.fetch = fetch = VectorFetch(self.config)
         m.submodules.reducer = reducer = Reducer(self.config)
-        # Sources of lookups do not hear in the cycle whether there is room, nor the vectors' beats
-        # whether a sum has to wait.
+        # Sources of lookups do not hear in the cycle whether there is room.
         m.submodules.lookups = lookups = Queue(LookupLayout(self.config), depth=2)
-        m.submodules.terms = terms = Queue(TermLayout(self.config), depth=2)
         connect(m, flipped(self.i), lookups.i)
         connect(m, lookups.o, interleaver.i)
         connect(m, interleaver.o, fetch.i)
         connect(m, fetch.request, flipped(self.request))
         connect(m, flipped(self.data), fetch.data)
         connect(m, fetch.closing, flipped(self.closing))
-        connect(m, fetch.o, terms.i)
-        connect(m, terms.o, reducer.i)
+        connect(m, fetch.o, reducer.i)
         connect(m, reducer.o, flipped(self.o))
         inputs = (interleaver.i, fetch.data, reducer.i)
         m.d.comb += [

@@ -11,6 +11,7 @@ from amaranth.utils import exact_log2
 from .config import EngineConfig
 from .layouts import REQUEST_BITS, SLOT_BITS, SLOTS, LookupLayout, SlottedLookupLayout
 from .queue import Queue
+from .stages import Stage
 
 MOST_PAGES = 64
 """The window is dealt out in pages: more of them waste less of it, but need longer tables."""
@@ -45,7 +46,7 @@ class Interleaver(wiring.Component):
 
     With `ordered` there is a single slot: lookups leave in the order in which they came.
 
-    Latency: 3 cycles, and up to `SLOTS` for the turn where there are several slots. Rate: with
+    Latency: 4 cycles, and up to `SLOTS` for the turn where there are several slots. Rate: with
     one slot, a lookup a cycle; with several, each of them one in `SLOTS` cycles.
 
     Members:
@@ -82,6 +83,9 @@ class Interleaver(wiring.Component):
         m.submodules.following = following = Memory(shape=range(pages), depth=pages, init=[])
         link, follow = following.write_port(), following.read_port(domain="comb")
         m.submodules.vacated = vacated = Queue(range(pages), depth=pages)
+        # What takes them is not heard of by the RAM in the cycle.
+        m.submodules.spares = spares = Queue(range(pages), depth=2)
+        connect(m, vacated.o, spares.i)
 
         stride = Signal(range(SLOT_BITS + 1))  # cycles from turn to turn, as a power of two
         last_slot = Signal(SLOT_BITS)
@@ -100,16 +104,15 @@ class Interleaver(wiring.Component):
 
         # In: a segment keeps its slot; the next one takes the slot that stands ready.
         into = Signal(SLOT_BITS)
-        into_next = Signal(SLOT_BITS)
         fresh = Signal(SLOT_BITS)  # for the next segment
         tail = Signal(range(window))  # of `into`
         tail_after = Signal.like(tail)
         tail_turns = self._ends_page(tail)
         untouched = Signal(range(pages + 1), init=SLOTS)  # first of the pages never used so far
         recycling = untouched[-1]
-        spare = Mux(recycling, vacated.o.payload, untouched[:-1])
+        spare = Mux(recycling, spares.o.payload, untouched[:-1])
         m.d.comb += [
-            self.i.ready.eq(~recycling | vacated.o.valid),
+            self.i.ready.eq(~recycling | spares.o.valid),
             entering.eq(self.i.valid & self.i.ready),
             write.en.eq(entering),
             write.addr.eq(tail),
@@ -117,20 +120,30 @@ class Interleaver(wiring.Component):
             link.en.eq(entering & tail_turns),
             link.addr.eq(tail[page_bits:]),
             link.data.eq(spare),
-            vacated.o.ready.eq(entering & tail_turns & recycling),
+            spares.o.ready.eq(entering & tail_turns & recycling),
         ]
         with m.If(entering & tail_turns & ~recycling):
             m.d.sync += untouched.eq(untouched + 1)
         ending = entering & self.i.payload.last
+        m.d.comb += tail_after.eq(Mux(tail_turns, spare << page_bits, tail + 1))
+        # Whether the lookup enters is known late: what its slot and the next one will be, and their
+        # tails, are looked up beside that.
+        stay = into & last_slot
+        turn = Mux(self.i.payload.last, fresh, into) & last_slot
+        tail_stays, tail_turned = (
+            Signal.like(tail, attrs={"keep": True}, init=0, name=name)
+            for name in ("tail_stays", "tail_turned")
+        )
         m.d.comb += [
-            tail_after.eq(Mux(tail_turns, spare << page_bits, tail + 1)),
-            into_next.eq(Mux(ending, fresh, into) & last_slot),
+            tail_stays.eq(tails[stay]),
+            tail_turned.eq(Mux(turn == into, tail_after, tails[turn])),
         ]
-        m.d.sync += [into.eq(into_next), tail.eq(tails[into_next])]
+        m.d.sync += [
+            into.eq(Mux(entering, turn, stay)),
+            tail.eq(Mux(entering, tail_turned, tail_stays)),
+        ]
         with m.If(entering):
             m.d.sync += tails[into].eq(tail_after)
-            with m.If(into_next == into):
-                m.d.sync += tail.eq(tail_after)
 
         # Out: the slot whose turn it is, if it holds a lookup.
         clock = Signal(SLOT_BITS)  # of the next turn
@@ -142,9 +155,10 @@ class Interleaver(wiring.Component):
         filled = Signal(SLOTS)
         fetched = Signal()  # the RAM's register holds a lookup
         slot = Signal(SLOT_BITS)  # its slot
+        found = Stage("found", **SlottedLookupLayout(self.config).members)  # what it held
         m.submodules.turns = turns = Queue(SlottedLookupLayout(self.config), depth=2)
         connect(m, turns.o, flipped(self.o))
-        fetch_free = ~fetched | turns.i.ready
+        fetch_free = ~fetched | found.free
         head_turns = self._ends_page(head)
         m.d.comb += [
             leaving.eq(due & fetch_free & filled.bit_select(chosen, 1)),
@@ -168,10 +182,11 @@ class Interleaver(wiring.Component):
             with m.If(upcoming == chosen):
                 m.d.sync += head.eq(head_after)
         m.d.comb += [
-            turns.i.valid.eq(fetched),
-            turns.i.payload.lookup.eq(read.data),
-            turns.i.payload.slot.eq(slot),
+            found.free.eq(~found.valid | turns.i.ready),
+            turns.i.valid.eq(found.valid),
+            turns.i.payload.eq(found.item),
         ]
+        found.load(m, fetched, lookup=read.data, slot=slot)
 
         self._levels(
             m,

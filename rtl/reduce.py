@@ -37,7 +37,7 @@ class Reducer(wiring.Component):
     The adders never stop. A term that finishes a sum waits until there is a place for the word
     that it will become; so `o` may stop as it likes.
 
-    Latency: `LATENCY` + 2 cycles. Resources: `lanes` adders, accumulators for one vector of
+    Latency: `LATENCY` + 3 cycles. Resources: `lanes` adders, accumulators for one vector of
     the largest size.
 
     Members:
@@ -73,21 +73,25 @@ class Reducer(wiring.Component):
         read, write = memory.read_port(domain="sync"), memory.write_port()
 
         # Where a term's sum is: slots lie apart by the words of a vector, rounded up.
-        term = self.i.payload
         apart = Signal(2)
         m.d.sync += apart.eq(Mux(self.words == 1, 0, Mux(self.words < SLOTS // 2, 2, 3)))
-        place = Signal(range(depth))
-        m.d.comb += place.eq(term.word | term.slot << apart)
 
-        tag = data.StructLayout(
-            {
-                "place": range(depth),
-                "target": config.vector_index_bits,
-                "end": 1,
-                "last": 1,
-                "valid": 1,
-            }
+        kept = {"place": range(depth), "target": config.vector_index_bits, "end": 1, "last": 1}
+        tag = data.StructLayout(kept | {"valid": 1})
+        # What gives the terms does not hear whether a sum has to wait.
+        m.submodules.terms = terms = Queue(
+            data.StructLayout(kept | {"first": 1, "data": config.bus_bits}), depth=2
         )
+        given, term = self.i.payload, terms.o.payload
+        m.d.comb += [
+            terms.i.valid.eq(self.i.valid),
+            self.i.ready.eq(terms.i.ready),
+            terms.i.payload.place.eq(given.word | given.slot << apart),
+            *(
+                terms.i.payload[name].eq(given[name])
+                for name in ("target", "end", "last", "first", "data")
+            ),
+        ]
         # A term is held until the sum that it adds to is back from the adders, and there is room.
         # Then it moves on, a stage a cycle: stages[k] was taken k + 1 cycles ago.
         held, held_first = Signal(tag), Signal()
@@ -101,23 +105,23 @@ class Reducer(wiring.Component):
         room = self._room(m, finished, taking & held.last)
         m.d.comb += [
             taking.eq(held.valid & ~blocked & (room | ~held.last)),
-            self.i.ready.eq(~held.valid | taking),
+            terms.o.ready.eq(~held.valid | taking),
             read.en.eq(1),
             read.addr.eq(held.place),
         ]
-        with m.If(self.i.ready):
+        with m.If(terms.o.ready):
             m.d.sync += [
-                held.place.eq(place),
+                held.place.eq(term.place),
                 held.target.eq(term.target),
                 held.end.eq(term.end),
                 held.last.eq(term.last),
-                held.valid.eq(self.i.valid),
+                held.valid.eq(terms.o.valid),
                 held_data.eq(term.data),
                 held_first.eq(term.first),
             ]
-        found = Cat(stage.valid & (stage.place == place) & ~term.first for stage in stages)
-        follows = taking & (held.place == place) & ~term.first
-        following = Mux(self.i.ready, found, awaited)
+        found = Cat(stage.valid & (stage.place == term.place) & ~term.first for stage in stages)
+        follows = taking & (held.place == term.place) & ~term.first
+        following = Mux(terms.o.ready, found, awaited)
         m.d.sync += [
             awaited.eq(Cat(follows, following)),
             # As `awaited[:-1].any()` will be, worked out beside it and not after it.

@@ -25,7 +25,7 @@ class SgdUpdate(wiring.Component):
     Resources: `lanes` multipliers and adders.
 
     Members:
-        learning_rate: binary32; steady while gradients are held.
+        learning_rate: binary32; steady while gradients are held and for a cycle before.
         gradient: Words of coalesced gradients, `target` the row.
         row: Words of those rows, in the same order.
         o: Words of updated rows, `target` the row.
@@ -56,27 +56,30 @@ class SgdUpdate(wiring.Component):
         scaled, added = scaling[-1], adding[-1]
         scale_enable, add_enable = Signal(), Signal()
 
-        # Behind the adders, so that they do not wait in the cycle for whoever takes the rows.
-        m.submodules.updated = updated = Queue(VectorWordLayout(config), depth=2)
-        wiring.connect(m, updated.o, wiring.flipped(self.o))
-        # Nor does what gives the rows.
+        # So that what gives gradients and rows is not asked by whoever takes them; and from
+        # flip-flops, for much hangs on them.
+        m.submodules.gradients = gradients = Queue(VectorWordLayout(config), depth=2)
+        wiring.connect(m, wiring.flipped(self.gradient), gradients.i)
+        learning_rate = Signal.like(self.learning_rate, reset_less=True)
+        m.d.sync += learning_rate.eq(self.learning_rate)
+        gradient = gradients.o.payload
         m.submodules.rows = rows = Queue(config.bus_bits, depth=2)
         wiring.connect(m, wiring.flipped(self.row), rows.i)
         joined = scaled.valid & rows.o.valid
         m.d.comb += [
-            add_enable.eq(~added.valid | updated.i.ready),
+            add_enable.eq(~added.valid | self.o.ready),
             scale_enable.eq(~scaled.valid | add_enable & rows.o.valid),
             rows.o.ready.eq(scaled.valid & add_enable),
-            self.gradient.ready.eq(scale_enable),
-            updated.i.valid.eq(added.valid),
-            updated.i.payload.target.eq(added.target),
-            updated.i.payload.end.eq(added.end),
+            gradients.o.ready.eq(scale_enable),
+            self.o.valid.eq(added.valid),
+            self.o.payload.target.eq(added.target),
+            self.o.payload.end.eq(added.end),
         ]
         with m.If(scale_enable):
             m.d.sync += [
-                scaling[0].target.eq(self.gradient.payload.target),
-                scaling[0].end.eq(self.gradient.payload.end),
-                scaling[0].valid.eq(self.gradient.valid),
+                scaling[0].target.eq(gradient.target),
+                scaling[0].end.eq(gradient.end),
+                scaling[0].valid.eq(gradients.o.valid),
             ]
             for older, younger in zip(scaling[1:], scaling[:-1], strict=True):
                 m.d.sync += older.eq(younger)
@@ -91,11 +94,11 @@ class SgdUpdate(wiring.Component):
             m.submodules[f"adder_{lane}"] = adder = Adder()
             m.d.comb += [
                 multiplier.en.eq(scale_enable),
-                multiplier.a.eq(self.learning_rate),
-                multiplier.b.eq(self.gradient.payload.data[columns]),
+                multiplier.a.eq(learning_rate),
+                multiplier.b.eq(gradient.data[columns]),
                 adder.en.eq(add_enable),
                 adder.a.eq(rows.o.payload[columns]),
                 adder.b.eq(multiplier.o ^ SIGN),
-                updated.i.payload.data[columns].eq(adder.o),
+                self.o.payload.data[columns].eq(adder.o),
             ]
         return m

@@ -10,13 +10,14 @@ from amaranth.utils import exact_log2
 from .address import VectorAddress
 from .config import EngineConfig
 from .layouts import REQUEST_BITS, RequestLayout, VectorWordLayout, WriteBeatLayout
+from .queue import Queue
 
 
 class VectorWriter(wiring.Component):
     """For every vector, one request for its place, and its words as beats.
 
     The last word's pad, beyond column `dim - 1`, is masked: pad bytes are never written.
-    Rate: a word a cycle. Latency: none for the beats, 3 cycles for the request.
+    Rate: a word a cycle. Latency: a cycle for the beats, 4 for the request.
 
     Members:
         base: Byte address of the table; steady while vectors are held.
@@ -56,8 +57,11 @@ class VectorWriter(wiring.Component):
         m.submodules.address = address = VectorAddress(config)
         wiring.connect(m, address.o, wiring.flipped(self.request))
 
+        # What gives the words is not asked by what takes them; and they go far.
+        m.submodules.vectors = vectors = Queue(VectorWordLayout(config), depth=2)
+        wiring.connect(m, wiring.flipped(self.i), vectors.i)
         inside = Signal()  # a vector's first word has passed
-        word = self.i.payload
+        word = vectors.o.payload
         names = ~inside  # the first word names the vector's place
         tail = self.dim[: exact_log2(config.lanes)]  # elements of the last word, 0 for all
         every = Const(-1, config.bus_bytes)
@@ -66,13 +70,13 @@ class VectorWriter(wiring.Component):
             address.base.eq(self.base),
             address.words.eq(self.words),
             address.i.payload.eq(word.target),
-            address.i.valid.eq(self.i.valid & names & self.data.ready),
+            address.i.valid.eq(vectors.o.valid & names & self.data.ready),
             self.data.payload.data.eq(word.data),
             self.data.payload.strobe.eq(Mux(word.end, mask, every)),
-            self.data.valid.eq(self.i.valid & (~names | address.i.ready)),
-            self.i.ready.eq(self.data.ready & (~names | address.i.ready)),
-            self.wrote.eq(self.i.valid & self.i.ready & word.end),
+            self.data.valid.eq(vectors.o.valid & (~names | address.i.ready)),
+            vectors.o.ready.eq(self.data.ready & (~names | address.i.ready)),
+            self.wrote.eq(vectors.o.valid & vectors.o.ready & word.end),
         ]
-        with m.If(self.i.valid & self.i.ready):
+        with m.If(vectors.o.valid & vectors.o.ready):
             m.d.sync += inside.eq(~word.end)
         return m

@@ -18,6 +18,10 @@ ADDRESSES = tuple(
 )
 """Names of the descriptor's address fields."""
 
+ROOM_WORDS = (field("scratch_bytes").word, field("scratch_bytes").word + 1)
+"""Words of `scratch_bytes`, which may be any number: of one above all addresses just that is
+kept."""
+
 
 class CommandLayout(data.StructLayout):
     """A command as the engine uses it; the names are those of the descriptor's fields."""
@@ -66,7 +70,7 @@ class CommandReader(wiring.Component):
     Where the scratch space has two halves, the second one begins `scratch_half` bytes after the
     first; with one half alone it means nothing.
 
-    Latency: `5 + sum(2 + pitch.bit_length())` cycles from the last word to `done`, over all
+    Latency: `6 + sum(2 + pitch.bit_length())` cycles from the last word to `done`, over all
     buffers, the scratch space twice; `pitch` is the bytes of an entry, and of the scratch space
     those of a run. What is wrong is known sooner.
 
@@ -105,18 +109,29 @@ class CommandReader(wiring.Component):
         wrong = Signal(DESCRIPTOR_WORDS)  # words known to be illegal
         room = Signal(self.config.address_bits + 1)  # `scratch_bytes`; top bit: that or more
         come, content = Signal(), Signal(32)  # a word; a cycle later, for it goes far
-        m.d.sync += [come.eq(self.i.valid & self.i.ready), content.eq(self.i.payload)]
+        kept, place = Signal(), Signal.like(count)  # one has been, and which
+        m.d.sync += [
+            come.eq(self.i.valid & self.i.ready),
+            content.eq(self.i.payload),
+            kept.eq(come),
+            place.eq(count),
+        ]
         with m.If(come):
             m.d.sync += count.eq(count + 1)
-            with m.Switch(count):
-                for word in range(DESCRIPTOR_WORDS):
-                    with m.Case(word):
-                        self._store(m, word, content, wrong, room)
+        for word in range(DESCRIPTOR_WORDS):
+            above = self._store(m, word, come & (count == word), content, room)
+            with m.If(kept & (place == word) & above):
+                m.d.sync += (room[-1] if word in ROOM_WORDS else wrong[word]).eq(1)
         m.d.comb += self.i.ready.eq(1)
         with m.If(self.start):
             m.d.sync += [count.eq(0), wrong.eq(0), room.eq(0)]
 
-        index = Signal(range(len(ADDRESSES) + 1))  # buffer under judgement
+        faults = []  # of the fields as they were in the cycle before
+        for word, fault in self._field_faults():
+            faults.append((word, Signal(name=f"fault_{len(faults)}")))
+            m.d.sync += faults[-1][1].eq(fault)
+
+        index = Signal(range(len(ADDRESSES) + 2))  # buffer under judgement; the last: none is left
         buffer = self._buffer(m, index, room)
         with m.FSM():
             with m.State("receive words"):
@@ -126,18 +141,20 @@ class CommandReader(wiring.Component):
                 m.d.sync += self.command.words.eq(
                     (self.command.dim + (self.config.lanes - 1)) >> exact_log2(self.config.lanes)
                 )
-                for word, fault in self._field_faults():
+                for word, fault in faults:
                     with m.If(fault):
                         m.d.sync += wrong[word].eq(1)
-                m.next = "find first fault"
-            with m.State("find first fault"):
+                m.next = "look for faults"
+            with m.State("look for faults"):
+                m.d.sync += self.position.eq(0)
                 m.next = "choose buffer"
                 with m.If(wrong.any()):
-                    m.d.sync += self.error.eq(Error.FIELD)
+                    m.next = "find first fault"
+            with m.State("find first fault"):  # a word a cycle: there is time enough
+                m.d.sync += [wrong.eq(wrong >> 1), self.position.eq(self.position + 1)]
+                with m.If(wrong[0]):
+                    m.d.sync += [self.error.eq(Error.FIELD), self.position.eq(self.position)]
                     m.next = "judged"
-                for word in reversed(range(DESCRIPTOR_WORDS)):
-                    with m.If(wrong[word]):
-                        m.d.sync += self.position.eq(word)
             self._judge_extents(m, index, *buffer)
             with m.State("judged"):
                 m.d.comb += self.done.eq(self.error == Error.NONE)
@@ -146,27 +163,26 @@ class CommandReader(wiring.Component):
                     m.next = "receive words"
         return m
 
-    def _store(self, m: Module, word: int, content: Signal, wrong: Signal, room: Signal) -> None:
-        """Keep the parts of one descriptor word; note bits that no field of ours can hold.
+    def _store(self, m: Module, word: int, now: Value, content: Signal, room: Signal) -> Signal:
+        """Keep the parts of one descriptor word, `now`.
 
-        `scratch_bytes` may be any number: of one above all addresses just that is kept.
+        Gives, a cycle later, whether it has bits that no field of ours can hold.
         """
-        used, above = 0, wrong[word]
+        used = 0
         for entry in DESCRIPTOR:
             part = 32 * (word - entry.word)  # lowest bit of the field that this word holds
             if not 0 <= part < entry.bits:
                 continue
-            if entry.name == "scratch_bytes":
-                bits, above = room[:-1], room[-1]
-            else:
-                bits = Value.cast(self.command[entry.name])
+            is_room = word in ROOM_WORDS
+            bits = room[:-1] if is_room else Value.cast(self.command[entry.name])
             width = max(0, min(len(bits) - part, 32, entry.bits - part))
-            m.d.sync += bits[part : part + width].eq(content[entry.low :][:width])
+            with m.If(now):
+                m.d.sync += bits[part : part + width].eq(content[entry.low :][:width])
             used |= ((1 << width) - 1) << entry.low
-        unused = [bit for bit in range(32) if not used >> bit & 1]
-        if unused:
-            with m.If(Cat(content[bit] for bit in unused).any()):
-                m.d.sync += above.eq(1)
+        above = Signal(name=f"above_{word}")
+        unused = [content[bit] for bit in range(32) if not used >> bit & 1]
+        m.d.sync += above.eq(Cat(Const(0, 1), *unused).any())
+        return above
 
     def _field_faults(self) -> list:
         """(word, condition) of all values that a field can hold and that are illegal."""
@@ -231,13 +247,16 @@ class CommandReader(wiring.Component):
     def _spilled(self, m: Module) -> Value:
         """The runs that a batch of so many lookups spills, twice if they need both halves.
 
-        They follow `lookups` a cycle later.
+        They follow `lookups` two cycles later.
         """
         config, lookups = self.config, self.command.lookups
         runs = Signal(range(config.packing.spilled_runs(config.max_lookups) + 1))
-        before_last = (lookups - 1)[: len(lookups)]  # lookups before the last one
-        whole = before_last[exact_log2(config.run_length) :]
-        m.d.sync += runs.eq(Mux(lookups == 0, 0, whole))
+        before_last, none = Signal.like(lookups), Signal()  # lookups before the last one
+        m.d.sync += [
+            before_last.eq(lookups - 1),
+            none.eq(lookups == 0),
+            runs.eq(Mux(none, 0, before_last[exact_log2(config.run_length) :])),
+        ]
         return runs << (runs > config.merge_ways)
 
     def _judge_extents(
@@ -249,10 +268,17 @@ class CommandReader(wiring.Component):
         end = Signal(max(longest, len(address)) + 1)
         told = used, limit, error, word
         kept = [Signal.like(each) for each in told]
+        outside = Signal()  # the buffer before ends beyond its limit
         with m.State("choose buffer"):
             m.d.sync += [end.eq(address), addend.eq(entries), pitch_left.eq(pitch)]
             m.d.sync += [one.eq(each) for one, each in zip(kept, told, strict=True)]
             m.next = "add extent"
+            with m.If(outside | (index == len(ADDRESSES) + 1)):
+                m.d.sync += [index.eq(0), outside.eq(0)]
+                m.next = "judged"
+            with m.If(outside):
+                _, _, error, word = kept
+                m.d.sync += [self.error.eq(error), self.position.eq(word)]
         with m.State("add extent"):  # entries * pitch, a bit of the pitch each cycle
             with m.If(pitch_left[0]):
                 m.d.sync += end.eq(end + addend)
@@ -260,15 +286,13 @@ class CommandReader(wiring.Component):
             with m.If(~pitch_left[1:].any()):
                 m.next = "compare end"
         with m.State("compare end"):
-            m.d.sync += [index.eq(index + 1), self.command.scratch_half.eq(end >> 1)]
+            used, limit, _, _ = kept
+            m.d.sync += [
+                index.eq(index + 1),
+                outside.eq(used & (end > limit)),
+                self.command.scratch_half.eq(end >> 1),
+            ]
             m.next = "choose buffer"
-            used, limit, error, word = kept
-            outside = used & (end > limit)
-            with m.If(outside | (index == len(ADDRESSES))):
-                m.d.sync += index.eq(0)
-                m.next = "judged"
-            with m.If(outside):
-                m.d.sync += [self.error.eq(error), self.position.eq(word)]
 
 
 def _one_of(value, members):

@@ -155,9 +155,15 @@ class Sequencer(wiring.Component):
 
         idle = Signal()  # late, for it comes from afar: still not before what was issued is seen
         m.d.sync += idle.eq(self.idle)
-        position = Signal.like(self.position)  # a cycle late, too
-        faulty = Signal()  # a fault of the datapath stopped the command in the cycle before
-        m.d.sync += [position.eq(self.position), faulty.eq(0)]
+        fault, position, cast_fault = (  # a cycle late, too, and so is `done`
+            Signal.like(each, name_suffix="_late")
+            for each in (self.fault, self.position, self.cast_fault)
+        )
+        m.d.sync += [
+            fault.eq(self.fault),
+            position.eq(self.position),
+            cast_fault.eq(self.cast_fault),
+        ]
         quiet = Signal(32)  # cycles since something moved
         barked = Signal()
         m.d.sync += [
@@ -180,10 +186,8 @@ class Sequencer(wiring.Component):
             if fetching:
                 with m.If(begun & (self.command_fault != Error.NONE)):
                     stop(self.command_fault, self.command_position, phase)
-            with m.If(self.fault != Error.NONE):
-                # Where, is told a cycle later.
-                stop(self.fault, 0, Mux(self.cast_fault, Phase.CAST, phase))
-                m.d.sync += faulty.eq(1)
+            with m.If(fault != Error.NONE):
+                stop(fault, position, Mux(cast_fault, Phase.CAST, phase))
 
         def run_phase(phase: Phase, activity: Activity):
             """Lead the main path through a phase; gives the condition of its end."""
@@ -268,8 +272,6 @@ class Sequencer(wiring.Component):
             with m.State("halt"):
                 m.d.comb += self.halt.eq(1)
                 m.d.sync += acknowledged.eq(0)
-                with m.If(faulty):
-                    m.d.sync += self.error_position.eq(position)
                 with m.If(~entering & idle):
                     m.d.comb += self.failed.eq(1)
                     reset_datapath()

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The binary32 multiplier."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Const, EnableInserter, Module, Mux, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -34,9 +36,10 @@ class Multiplier(wiring.Component):
     such edges, the taking one included. With `en` low nothing moves. Nothing is reset either: what
     comes out before the first product has no meaning.
 
-    Six stages, each ending in the register it is named for::
+    Seven stages, each ending in the register it is named for::
 
         unpacked    leading bits written out, zeros, infinities and NaNs told apart
+        entered     the same, at the multiplier blocks, which lie at few places of a device
         multiplied  four partial products, each in one multiplier block
         summed      the product, all 48 bits of it
         counted     moved by fours until the leading bit is among the top four
@@ -58,7 +61,7 @@ class Multiplier(wiring.Component):
         o: Product, 32 bits.
     """
 
-    LATENCY = 6
+    LATENCY = 7
 
     def __init__(self):
         super().__init__({"a": In(32), "b": In(32), "en": In(1), "o": Out(32)})
@@ -78,13 +81,14 @@ class Multiplier(wiring.Component):
         a_top, b_top = a.exponent.all(), b.exponent.all()
         a_zero, b_zero = ~self.a[:31].any(), ~self.b[:31].any()
 
-        unpacked = stage(
-            outcome=OUTCOME,
-            zero=1,
-            exponents=9,  # their sum and one
-            a=SIGNIFICAND_BITS,
-            b=SIGNIFICAND_BITS,
-        )
+        factors: dict[str, Any] = {
+            "outcome": OUTCOME,
+            "zero": 1,
+            "exponents": 9,  # their sum and one
+            "a": SIGNIFICAND_BITS,
+            "b": SIGNIFICAND_BITS,
+        }
+        unpacked = stage(**factors)
         m.d.sync += [
             unpacked.outcome.sign.eq(a.sign ^ b.sign),
             unpacked.outcome.infinite.eq(a_top | b_top),
@@ -100,6 +104,9 @@ class Multiplier(wiring.Component):
             unpacked.b.eq(Cat(b.fraction, b_normal)),
         ]
 
+        entered = stage(**factors)
+        m.d.sync += entered.eq(unpacked)
+
         multiplied = stage(
             outcome=OUTCOME,
             zero=1,
@@ -109,12 +116,12 @@ class Multiplier(wiring.Component):
             b_high=SIGNIFICAND_BITS,
             high=2 * _HIGH_BITS,
         )
-        a_low, a_high = unpacked.a[:_LOW_BITS], unpacked.a[_LOW_BITS:]
-        b_low, b_high = unpacked.b[:_LOW_BITS], unpacked.b[_LOW_BITS:]
+        a_low, a_high = entered.a[:_LOW_BITS], entered.a[_LOW_BITS:]
+        b_low, b_high = entered.b[:_LOW_BITS], entered.b[_LOW_BITS:]
         m.d.sync += [
-            multiplied.outcome.eq(unpacked.outcome),
-            multiplied.zero.eq(unpacked.zero),
-            multiplied.limit.eq(unpacked.exponents - 128),
+            multiplied.outcome.eq(entered.outcome),
+            multiplied.zero.eq(entered.zero),
+            multiplied.limit.eq(entered.exponents - 128),
             multiplied.low.eq(a_low * b_low),
             multiplied.a_high.eq(a_high * b_low),
             multiplied.b_high.eq(a_low * b_high),

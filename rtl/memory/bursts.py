@@ -80,14 +80,18 @@ class Splitter(wiring.Component):
         limit = Signal.like(self.o.payload.beats, reset_less=True)  # most of a burst from there
         last = Signal()  # one burst may have them all
 
-        def limit_at(block: Value, low: Value, *, before: int = 0) -> Value:
-            """Only a burst from a span's last block, `before` blocks on, can meet its end."""
-            last_block = (block == (blocks - 1 - before) % blocks) if blocks > 1 else Const(1)
-            return Mux(last_block, most - low, most)
+        def meets_end(place: Value, *, before: int = 0) -> Value:
+            """A burst from there may: `before` blocks on lies the last block of a span."""
+            block = place[longest:span]
+            return (block == (blocks - 1 - before) % blocks) if blocks > 1 else Const(1)
 
-        def fits(beats: Value, limit: Value) -> Value:
-            """`beats <= limit`, of which the latter has few bits."""
-            return ~beats[len(limit) :].any() & (beats[: len(limit)] <= limit)
+        def limit_at(place: Value, meets: Value) -> Value:
+            return Mux(meets, most - place[:longest], most)
+
+        def fits(beats: Value, place: Value, meets: Value) -> Value:
+            """`beats <= limit_at(place, meets)`, beside that and not after it."""
+            few = beats[: len(limit)]
+            return ~beats[len(limit) :].any() & (few + Mux(meets, place[:longest], 0) <= most)
 
         # In the place of a register: what takes the bursts is not asked in the cycle.
         m.submodules.bursts = bursts = Queue(self.o.payload.shape(), depth=2)
@@ -103,16 +107,14 @@ class Splitter(wiring.Component):
         start = self.i.payload.address[size:]
         first_limit, next_limit = Signal.like(limit), Signal.like(limit)
         # Past a span's end lies a whole block; else it is the place's own next one.
-        whole = limit != most
+        meets, will_meet = meets_end(start), meets_end(place, before=1) & (limit == most)
         # Each comparison by itself, for what chooses between them comes late.
         first_fits, next_fits = Signal(attrs={"keep": True}), Signal(attrs={"keep": True})
         m.d.comb += [
-            first_limit.eq(limit_at(start[longest:span], start[:longest])),
-            next_limit.eq(
-                Mux(whole, most, limit_at(place[longest:span], place[:longest], before=1))
-            ),
-            first_fits.eq(fits(self.i.payload.beats, first_limit)),
-            next_fits.eq(fits((left - limit)[: len(left)], next_limit)),
+            first_limit.eq(limit_at(start, meets)),
+            next_limit.eq(limit_at(place, will_meet)),
+            first_fits.eq(fits(self.i.payload.beats, start, meets)),
+            next_fits.eq(fits((left - limit)[: len(left)], place, will_meet)),
         ]
         with m.If(self.i.ready):
             m.d.sync += [

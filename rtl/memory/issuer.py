@@ -8,7 +8,7 @@ What the read port and the write port have in common: all of it save the data.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from amaranth.hdl import Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -171,6 +171,8 @@ class BurstIssuer(wiring.Component):
             allowed = Signal(bursts, init=client.bursts, name=f"allowed_{client.name}")
             affordable = (credit >= burst.beats) & (allowed != 0)
             claiming = Signal(name=f"claiming_{client.name}")
+            unpaid = Signal.like(credit, init=0)
+            m.d.comb += unpaid.eq(burst.beats - 1)
             # Both sums, for what chooses between them comes late.
             kept, paid = (Signal.like(credit, attrs={"keep": True}, init=0) for _ in range(2))
             m.d.comb += [
@@ -182,24 +184,31 @@ class BurstIssuer(wiring.Component):
                 claimed.o.ready.eq(turns.grant[k] & turns.taken),
                 self.pending[k].eq(splitter.busy | (allowed != client.bursts)),
                 kept.eq(credit + credited[k]),
-                paid.eq(credit + credited[k] - burst.beats),
+                # In one sum, with a carry in: -beats is ~(beats - 1).
+                paid.eq((Cat(1, credit) + Cat(credited[k], ~unpaid))[1:]),
             ]
             m.d.sync += [
                 credit.eq(Mux(claiming, paid, kept)),
                 allowed.eq(allowed + answered[k] - claiming),
             ]
 
-        # Origins never fill up: each client's share is bounded by its `bursts`.
+        # Origins never fill up: each client's share is bounded by its `bursts`. They are noted a
+        # cycle later; what they are needed for is further away.
         origin = self.origin.payload
+        noting, noted = Signal(), Signal.like(origin, reset_less=True)
+        m.d.sync += [
+            noting.eq(turns.taken),
+            noted.client.eq(self.o.payload.client),
+            noted.place.eq(self.o.payload.burst.place),
+        ]
         m.d.comb += [
             self.o.valid.eq((turns.valid != 0) & ~self.halt),
             self.o.payload.burst.eq(chosen(turns.grant, claims)),
             self.o.payload.client.eq(encoded(turns.grant)),
             turns.taken.eq(self.o.valid & self.o.ready),
-            origins.i.valid.eq(turns.taken),
-            origins.i.payload.client.eq(self.o.payload.client),
-            origins.i.payload.place.eq(self.o.payload.burst.place),
-            self.idle.eq((origins.level == 0) & ~oldest.o.valid),
+            origins.i.valid.eq(noting),
+            origins.i.payload.eq(noted),
+            self.idle.eq((origins.level == 0) & ~oldest.o.valid & ~noting),
         ]
         wiring.connect(m, origins.o, oldest.i)
         wiring.connect(m, oldest.o, wiring.flipped(self.origin))

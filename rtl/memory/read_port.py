@@ -115,7 +115,7 @@ class ReadPort(wiring.Component):
         axi, returned_all = self._stripes(m, issuer) if several else (self.axi, issuer.idle)
         self._issue(m, issuer, axi)
 
-        # A burst's origin is there before its data, unless the memory takes no time at all.
+        # A burst's origin is there before its data, unless the memory takes less than 4 cycles.
         origin = issuer.origin.payload
         taking = Signal()
         m.d.comb += [

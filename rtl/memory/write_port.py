@@ -134,7 +134,7 @@ class WritePort(wiring.Component):
         self._send_addresses(m, addresses.o)
         self._send_data(m, bursts.o, [buffer.o for buffer in buffers])
 
-        # A burst's origin is there before its answer, unless the memory takes no time at all.
+        # A burst's origin is there before its answer, unless the memory takes less than 4 cycles.
         axi = self.axi
         answering = axi.bvalid & axi.bready
         m.d.comb += [

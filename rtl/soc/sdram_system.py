@@ -4,12 +4,12 @@
 
 from typing import Any
 
-from amaranth.hdl import Module, ResetInserter, Signal
+from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ..sdram import SdramChip, SdramController, SdramPadsSignature
-from .system import LIGHTS, System, SystemConfig
+from .system import LIGHTS, System, SystemConfig, reset_by
 
 
 class SdramSystem(wiring.Component):
@@ -57,7 +57,8 @@ class SdramSystem(wiring.Component):
             mhz=self.config.clock_hz / 1e6,
             address_bits=self.config.engine.address_bits,
         )
-        m.submodules.controller = ResetInserter(system.memory_reset)(controller)
+        with_memory = reset_by(m, system.memory_reset, domain="memory")
+        m.submodules.controller = with_memory(controller)
         connect(m, system.memory_read, controller.read)
         connect(m, system.memory_write, controller.write)
         connect(m, controller.pads, flipped(self.pads))

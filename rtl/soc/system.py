@@ -5,7 +5,18 @@
 from dataclasses import dataclass
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Mux, ResetInserter, Signal, Value
+from amaranth.hdl import (
+    Cat,
+    ClockDomain,
+    ClockSignal,
+    Const,
+    DomainRenamer,
+    Module,
+    Mux,
+    ResetSignal,
+    Signal,
+    Value,
+)
 from amaranth.lib import wiring
 from amaranth.lib.cdc import FFSynchronizer
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -105,6 +116,17 @@ class SystemConfig:
         }
 
 
+def reset_by(m: Module, reset: Signal, *, domain: str) -> DomainRenamer:
+    """Has units of `m` reset by `reset` alone, a flip-flop that is high in any other reset, too.
+
+    A reset that goes all over the device has no time left for a gate. `domain` is a name for what
+    is reset.
+    """
+    m.domains += ClockDomain(domain, local=True)
+    m.d.comb += [ClockSignal(domain).eq(ClockSignal()), ResetSignal(domain).eq(reset)]
+    return DomainRenamer(domain)
+
+
 class System(wiring.Component):
     """What a host reaches by its link: the engine, the board's registers, memory.
 
@@ -114,7 +136,8 @@ class System(wiring.Component):
                                          MemoryTest ---+
 
     After a reset, and after the button was pressed while the engine rested, memory is tested.
-    A write of the register RESET resets all but the link, and `memory_reset` is high meanwhile.
+    A write of the register RESET resets all but the link. `memory_reset` is high meanwhile, and
+    while all is reset and a cycle longer: so it is the one reset of whatever has to do with memory.
 
     Members:
         rx, tx: In, Out; the link's, 1 at rest. `rx` may change at any time.
@@ -154,7 +177,7 @@ class System(wiring.Component):
                 "memory_read": Out(AXI4ReadSignature(**self._bus)),
                 "memory_write": Out(AXI4WriteSignature(**self._bus)),
                 "memory_phase": Out(4, init=config.phase),  # pyright: ignore[reportCallIssue]
-                "memory_reset": Out(1),
+                "memory_reset": Out(1, init=1),  # pyright: ignore[reportCallIssue]
             }
         )
 
@@ -187,11 +210,12 @@ class System(wiring.Component):
         )
         join = MemoryJoin(managers=3, **self._bus)
         # All that the decoder leads to: it abandons accesses meanwhile, wherever they went.
-        m.submodules.registers = ResetInserter(reset)(registers)
-        m.submodules.engine = ResetInserter(reset)(engine)
-        m.submodules.window = ResetInserter(reset)(window)
-        m.submodules.memory_test = ResetInserter(reset)(test)
-        m.submodules.join = ResetInserter(reset)(join)
+        behind = reset_by(m, reset, domain="behind")
+        m.submodules.registers = behind(registers)
+        m.submodules.engine = behind(engine)
+        m.submodules.window = behind(window)
+        m.submodules.memory_test = behind(test)
+        m.submodules.join = behind(join)
 
         m.d.comb += [
             link.rx.eq(self.rx),
@@ -264,8 +288,8 @@ class System(wiring.Component):
 
     def _lights(self, m: Module, engine: Engine, test: MemoryTest) -> None:
         beat = Signal((self.config.clock_hz - 1).bit_length())
-        m.d.sync += beat.eq(beat + 1)
-        m.d.comb += [
+        m.d.sync += [
+            beat.eq(beat + 1),
             self.heartbeat.eq(beat[-1]),
             self.tested.eq(test.passed | (test.running & beat[-3])),
             self.running.eq(engine.busy),

@@ -20,7 +20,7 @@ from ..config import EngineConfig
 from ..layouts import RequestLayout, SortPairLayout, WriteBeatLayout
 from ..queue import Queue
 from .merge import Merge
-from .run_reader import RunReader
+from .run_reader import RunReader, WayLayout
 from .run_sorter import RunSorter
 from .run_writer import RunPairLayout, RunWriter
 from .tree import MergeTree
@@ -89,6 +89,7 @@ class BatchSorter(wiring.Component):
 
     def __init__(self, config: EngineConfig):
         self.config = config
+        self._spills = Signal()  # a run of the batch has been spilled
         pairs = stream.Signature(SortPairLayout(config))
         request = Out(stream.Signature(RequestLayout(config)))
         super().__init__(
@@ -116,7 +117,6 @@ class BatchSorter(wiring.Component):
         # Between the two, so that neither's ready waits for the other's.
         m.submodules.runs = runs = Queue(SortPairLayout(config), depth=QUEUE_DEPTH)
         connect(m, run_sorter.o, runs.i)
-        # What is merged is compared: it comes from flip-flops, not from a RAM.
         m.submodules.next_run = next_run = Queue(SortPairLayout(config), depth=2)
         m.submodules.next_merged = next_merged = Queue(MergedPairLayout(config), depth=2)
         connect(m, runs.o, next_run.i)
@@ -147,16 +147,17 @@ class BatchSorter(wiring.Component):
         ]
         m.d.sync += tree.room.eq(merged.level < QUEUE_DEPTH - 1)
 
-        alone, spilled = self._enter(m, run_sorter, next_run)
+        # What is merged is compared: it comes from flip-flops, not from a RAM.
+        alone, spilled, run = self._enter(m, run_sorter, next_run)
         written = ~merged.o.valid & ~next_merged.o.valid & ~writer.busy & ~self.pending
         final = self._passes(m, reader, tree, writer, begin, alone, spilled, written)
-        all_given = self._leave(m, next_run, tree, next_merged, writer, alone, spilled, final)
+        all_given = self._leave(m, run, tree, next_merged, writer, alone, spilled, final)
         m.d.comb += merged.i.payload.last.eq(all_given)
         return m
 
     def _enter(self, m: Module, run_sorter: RunSorter, runs: Queue):
-        """Cuts the batch into runs. Gives whether the run that leaves is the batch's last, and how
-        many have left before it, to be spilled.
+        """Cuts the batch into runs. Gives whether the run that leaves is the batch's last, how many
+        have left before it, to be spilled, and the stream of its pairs.
 
         A run leaves only when all of it has entered: so it is known by then.
         """
@@ -166,19 +167,25 @@ class BatchSorter(wiring.Component):
         ended = Signal()  # the batch has entered
         inside, inside_next = Signal(3), Signal(3)  # runs in the RunSorter that are whole
         alone = Signal()  # of them there is one, and the batch has entered
+        left = Signal()  # one has left in the cycle before; the next is not judged yet, so it waits
+        run = stream.Signature(SortPairLayout(self.config)).create()
         entering = self.i.valid & self.i.ready
         closing = pair.end | position.all()
-        leaving = runs.o.valid & runs.o.ready & runs.o.payload.end
+        leaving = run.valid & run.ready & run.payload.end
         m.d.comb += [
             run_sorter.most.eq(self.lookups),
             run_sorter.i.payload.eq(pair),
             run_sorter.i.payload.end.eq(closing),
             run_sorter.i.valid.eq(self.i.valid),
             self.i.ready.eq(run_sorter.i.ready),
+            run.payload.eq(runs.o.payload),
+            run.valid.eq(runs.o.valid & ~left),
+            runs.o.ready.eq(run.ready & ~left),
         ]
         ending = Mux(entering, pair.end, ended)
-        m.d.comb += inside_next.eq(inside + (entering & closing) - leaving)
+        m.d.comb += inside_next.eq(inside + (entering & closing) - left)
         m.d.sync += [
+            left.eq(leaving),
             inside.eq(inside_next),
             ended.eq(ending),
             alone.eq(ending & (inside_next == 1)),
@@ -187,47 +194,50 @@ class BatchSorter(wiring.Component):
             m.d.sync += position.eq(Mux(closing, 0, position + 1))
         spilled = Signal(self.config.lookup_bits - length)
         with m.If(self.start):
-            m.d.sync += [ended.eq(0), alone.eq(0), spilled.eq(0)]
-        with m.Elif(leaving & ~alone):
-            m.d.sync += spilled.eq(spilled + 1)
-        return alone, spilled
+            m.d.sync += [ended.eq(0), alone.eq(0), spilled.eq(0), self._spills.eq(0)]
+        with m.Elif(left & ~alone):
+            m.d.sync += [spilled.eq(spilled + 1), self._spills.eq(1)]
+        return alone, spilled, run
 
-    def _leave(self, m, runs, tree, merged, writer, alone, spilled, final) -> Value:
+    def _leave(self, m, run, tree, merged, writer, alone, spilled, final) -> Value:
         """Runs go to memory; the last one is merged with all that come back for the last time.
 
         Gives whether the pair that the tree gives is the last of them.
         """
         m.submodules.last_merge = last_merge = Merge(self.config)
         rest, last_run = last_merge.a, last_merge.b
-        single = alone & (spilled == 0)  # there is nothing to merge it with
-        run, pair = runs.o.payload, merged.o.payload.pair
+        single = alone & ~self._spills  # there is nothing to merge it with
+        first, pair = run.payload, merged.o.payload.pair
         m.d.comb += [
-            writer.i.payload.row.eq(Mux(alone, pair.row, run.row)),
-            writer.i.payload.source.eq(Mux(alone, pair.source, run.source)),
-            writer.i.valid.eq(Mux(alone, merged.o.valid & ~final, runs.o.valid)),
+            writer.i.payload.row.eq(Mux(alone, pair.row, first.row)),
+            writer.i.payload.source.eq(Mux(alone, pair.source, first.source)),
+            writer.i.valid.eq(Mux(alone, merged.o.valid & ~final, run.valid)),
             rest.payload.row.eq(pair.row),
             rest.payload.source.eq(pair.source),
             rest.payload.empty.eq(single),
             rest.payload.last.eq(single | merged.o.payload.last),
             rest.valid.eq(single | (merged.o.valid & final)),
             merged.o.ready.eq(Mux(final, rest.ready, writer.i.ready & alone)),
-            last_run.payload.row.eq(run.row),
-            last_run.payload.source.eq(run.source),
-            last_run.payload.last.eq(run.end),
-            last_run.payload.end.eq(run.end),
-            last_run.valid.eq(runs.o.valid & alone),
-            runs.o.ready.eq(Mux(alone, last_run.ready, writer.i.ready)),
+            last_run.payload.row.eq(first.row),
+            last_run.payload.source.eq(first.source),
+            last_run.payload.last.eq(first.end),
+            last_run.payload.end.eq(first.end),
+            last_run.valid.eq(run.valid & alone),
+            run.ready.eq(Mux(alone, last_run.ready, writer.i.ready)),
             self.o.payload.row.eq(last_merge.o.payload.row),
             self.o.payload.source.eq(last_merge.o.payload.source),
             self.o.payload.end.eq(last_merge.o.payload.end),
             self.o.valid.eq(last_merge.o.valid),
             last_merge.o.ready.eq(self.o.ready),
         ]
-        given = Signal(self.config.lookup_bits)  # pairs of the last merge
-        all_given = given + 1 == spilled << exact_log2(self.config.run_length)
+        # Pairs of the last merge that the tree has given and will give, this cycle's included.
+        given, giving = Signal(self.config.lookup_bits), tree.valid & final
+        all_given = Signal()
+        total = spilled << exact_log2(self.config.run_length)
+        m.d.sync += all_given.eq(Mux(giving, given + 2 == total, given + 1 == total))
         with m.If(self.start):
             m.d.sync += given.eq(0)
-        with m.Elif(tree.valid & final):
+        with m.Elif(giving):
             m.d.sync += given.eq(given + 1)
         return all_given
 
@@ -248,13 +258,16 @@ class BatchSorter(wiring.Component):
         way = Signal(ways)
         final = Signal()
         telling = Signal()  # the ways their runs
-        run = reader.ways.payload
+        # A way's run takes a sum and a comparison: it is told a cycle later.
+        m.submodules.ways = told = Queue(WayLayout(config), depth=2)
+        connect(m, told.o, reader.ways)
+        run = told.i.payload
         last_run = left < run_pairs
         m.d.sync += second.eq(self.scratch + self.half)
         m.d.comb += [
             run.address.eq(address),
             run.pairs.eq(Mux(last_run, left, run_pairs)),
-            reader.ways.valid.eq(telling),
+            told.i.valid.eq(telling),
             self.feeding.eq(final),
             writer.start.eq(self.start),
             writer.address.eq(self.scratch),
@@ -262,7 +275,7 @@ class BatchSorter(wiring.Component):
         m.d.sync += begin.eq(0)
         with m.FSM():
             with m.State("form runs"):
-                with m.If(alone & (spilled != 0)):
+                with m.If(alone & self._spills):
                     m.next = "await spills"
             with m.State("await spills"):
                 m.d.sync += [
@@ -288,7 +301,7 @@ class BatchSorter(wiring.Component):
                 m.d.sync += [way.eq(0), telling.eq(1)]
                 m.next = "tell ways"
             with m.State("tell ways"):
-                with m.If(reader.ways.ready):
+                with m.If(told.i.ready):
                     m.d.sync += [
                         way.eq(way + 1),
                         left.eq(Mux(last_run, 0, left - run_pairs)),

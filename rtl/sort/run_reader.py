@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """RunReader: the ways of a merge, each a run in memory that is read ahead."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.data import View
 from amaranth.lib.memory import Memory
@@ -129,13 +129,14 @@ class RunReader(wiring.Component):
         m.submodules.to_ask = to_ask = Memory(shape=rest, depth=config.merge_ways, init=[])
         read, write = to_ask.read_port(domain="comb"), to_ask.write_port()
         token, run = Signal(range(config.merge_ways)), Signal(rest)
-        held = Signal()
+        after = Signal(rest)  # what is left of the run behind the chunk
+        held, prepared = Signal(), Signal()  # `prepared`: held for a cycle, as `after` takes
         wanted = held & run.some
         asking = Signal()  # request and note of the chunk are taken together
         m.d.comb += [
             tokens.o.ready.eq(~held),
             read.addr.eq(tokens.o.payload),
-            self.request.valid.eq(wanted & chunks.i.ready & told),
+            self.request.valid.eq(wanted & prepared & chunks.i.ready & told),
             self.request.payload.address.eq(run.address),
             self.request.payload.beats.eq(packing.chunk_beats),
             asking.eq(self.request.valid & self.request.ready),
@@ -151,11 +152,13 @@ class RunReader(wiring.Component):
                 write.data.some.eq((self.ways.payload.pairs >> chunk) != 0),
             ]
         with m.Else():
-            m.d.comb += [
-                write.data.address.eq(run.address + packing.chunk_beats * config.bus_bytes),
-                write.data.chunks.eq(run.chunks - 1),
-                write.data.some.eq(run.chunks != 1),
-            ]
+            m.d.comb += write.data.eq(after)
+        m.d.sync += [
+            prepared.eq(held),
+            after.address.eq(run.address + packing.chunk_beats * config.bus_bytes),
+            after.chunks.eq(run.chunks - 1),
+            after.some.eq(run.chunks != 1),
+        ]
         with m.If(~held):
             m.d.sync += [held.eq(tokens.o.valid), token.eq(tokens.o.payload), run.eq(read.data)]
         with m.Elif(asking | ~wanted):
@@ -225,12 +228,20 @@ class RunReader(wiring.Component):
             to_give_read = to_give.read_port(domain="comb")
             to_unpack_read = to_unpack.read_port(domain="comb")
             m.d.comb += [to_give_read.addr.eq(address), to_unpack_read.addr.eq(address)]
-            found = Signal(kept)
-            unpacked, unequal = to_unpack_read.data, Signal(attrs={"keep": True})
+            found, read = Signal(kept), to_give_read.data
+            # Whether one is given comes late: both answers are worked out.
+            given_there, read_there = Signal(attrs={"keep": True}), Signal(attrs={"keep": True})
+
+            def there(count) -> Value:
+                unpacked = to_unpack_read.data
+                return count.none | (count.pairs[: len(unpacked)] != unpacked)
+
+            newer = giving & (address == asked)
             m.d.comb += [
-                found.count.eq(Mux(giving & (address == asked), given, to_give_read.data)),
-                unequal.eq(found.count.pairs[: len(unpacked)] != unpacked),
-                found.there.eq(found.count.none | unequal),
+                given_there.eq(there(given)),
+                read_there.eq(there(read)),
+                found.count.eq(Mux(newer, given, read)),
+                found.there.eq(Mux(newer, given_there, read_there)),
             ]
             return found
 

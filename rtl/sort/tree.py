@@ -10,6 +10,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ..config import EngineConfig
+from ..onehot import chosen
 
 PLACES = 4
 """Places of a child in the level above it: one is looked at; three are being refilled, each in
@@ -103,8 +104,8 @@ class MergeLevel(wiring.Component):
             m.d.sync += [turning.valid.eq(0), answering.valid.eq(0), self.given.valid.eq(0)]
 
         from_b = Signal()
-        a, turn_a = self._side(m, "a", turning, answering, chosen=~from_b)
-        b, turn_b = self._side(m, "b", turning, answering, chosen=from_b)
+        a, turn_a = self._side(m, "a", turning, answering, wins=~from_b)
+        b, turn_b = self._side(m, "b", turning, answering, wins=from_b)
         m.d.comb += [
             from_b.eq(Cat(b.row, b.empty, b.filled) < Cat(a.row, a.empty, a.filled)),
             self.ask.valid.eq(answering.valid),
@@ -115,7 +116,7 @@ class MergeLevel(wiring.Component):
             m.d.sync += self.winner.eq(Mux(from_b, b, a))
         return m
 
-    def _side(self, m: Module, side: str, turning, answering, *, chosen):
+    def _side(self, m: Module, side: str, turning, answering, *, wins):
         """The head of one of the answering node's children, and its place."""
         m.submodules[f"items_{side}"] = items = Memory(shape=self.shape, depth=self.places, init=[])
         m.submodules[f"turns_{side}"] = turns = Memory(
@@ -130,7 +131,7 @@ class MergeLevel(wiring.Component):
         m.d.comb += [
             after.eq(place + 1),
             turn.addr.eq(turning.child),
-            turned.en.eq(self.step & answering.valid & chosen),
+            turned.en.eq(self.step & answering.valid & wins),
             turned.addr.eq(answering.child),
             turned.data.eq(after),
             head.addr.eq(Cat(place, answering.child)),
@@ -141,10 +142,11 @@ class MergeLevel(wiring.Component):
             refill.data.eq(self.item),
             refill.data.filled.eq(~self.clear & self.item.filled),
         ]
-        with m.If(self.step):  # `chosen` comes last
-            m.d.sync += place.eq(
-                Mux(chosen, Mux(same, after, turn.data), Mux(same, place, turn.data))
-            )
+        # Not by conditions: a synthesiser would make a clock enable of the place that stays, and
+        # what wins comes last.
+        following = chosen(Cat(~same, same & wins, same & ~wins), (turn.data, after, place))
+        with m.If(self.step):
+            m.d.sync += place.eq(following)
         return head.data, place
 
 

@@ -224,7 +224,7 @@ async def judges_after_its_latency(dut, dim, wide):
     row = -(-dim // CONFIG.lanes) * BEAT
     index, offset = (8 if wide else 4), 4
     pitches = [index, offset, row, row, row, row, 4, 4, row, RUN_BYTES, RUN_BYTES]
-    assert cycles == 5 + sum(2 + pitch.bit_length() for pitch in pitches)
+    assert cycles == 6 + sum(2 + pitch.bit_length() for pitch in pitches)
 
 
 @cocotb.test

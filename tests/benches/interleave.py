@@ -137,7 +137,7 @@ async def ordered_takes_its_latency(dut):
     bench, _, source, sink = frame(dut)
     await bench.reset()
     await interleaved(bench, source, sink, lookups([1] * 200, lambda: 0), words=1, ordered=1)
-    assert sink.times == [time + 3 for time in source.times]
+    assert sink.times == [time + 4 for time in source.times]
     assert source.times == list(range(source.times[0], source.times[0] + 200))
 
 

@@ -110,7 +110,7 @@ async def delivers(dut, latency, idle, stall, bus):
     asked = await _deliver(bench, clients, memory, count=parameters()["requests"])
     assert len(axi.bursts) == sum(fewest_bursts(requests) for requests in asked)
     # A burst's origin is known 4 cycles after its issue; RREADY never waits for anything else.
-    assert latency <= 2 or axi.refused == 0
+    assert latency <= 3 or axi.refused == 0
 
 
 @cocotb.test

@@ -133,7 +133,7 @@ async def has_the_pace_of_the_formula(dut, words):
     terms, sums = frame.terms.times, frame.sums.times
     alone = [(0, 0, k == 0, k == 19) for k in range(20)]
     await frame.reduce(alone, words=words)
-    assert sums[0] == terms[0] + 19 * max(words, SLOTS) + LATENCY + 2
+    assert sums[0] == terms[0] + 19 * max(words, SLOTS) + LATENCY + 3
     assert sums[-1] - sums[0] == words - 1
 
     start = len(terms)
@@ -144,4 +144,4 @@ async def has_the_pace_of_the_formula(dut, words):
     start = len(terms)
     await frame.reduce([(k, 0, True, True) for k in range(30)], words=words)
     assert terms[-1] - terms[start] == 30 * words - 1
-    assert sums[-30 * words :] == [time + LATENCY + 2 for time in terms[start:]]
+    assert sums[-30 * words :] == [time + LATENCY + 3 for time in terms[start:]]

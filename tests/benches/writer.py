@@ -48,6 +48,7 @@ class Frame:
                 self.vectors.send({"data": data, "target": row, "end": end})
         await self.bench.until(lambda: self.vectors.idle)
         await self.bench.until(lambda: len(self.requests.items) - start[0] == count)
+        await self.bench.until(lambda: len(self.data.items) - start[1] == count * words)
         await self.bench.step(10)
 
         requests, beats = self.requests.items[start[0] :], self.data.items[start[1] :]
