@@ -18,7 +18,10 @@ __all__ = [
     "FRACTION_BITS",
     "OUTCOME",
     "SIGNIFICAND_BITS",
+    "empty_fours",
     "leading_zeros",
+    "move_up",
+    "move_up_by_fours",
     "round_and_encode",
     "shift_right",
     "stage",
@@ -64,6 +67,23 @@ def leading_zeros(value: Value) -> Value:
     if half == 1:
         return empty
     return Cat(Mux(empty, leading_zeros(lower), leading_zeros(upper)), empty)
+
+
+def empty_fours(significand: Value) -> Value:
+    """How many fours of bits, from the top, hold no set bit."""
+    fours = Cat(significand.word_select(n, 4).any() for n in range(len(significand) // 4))
+    return leading_zeros(Cat(Const(0, 8 - len(fours)), fours))
+
+
+def move_up_by_fours(significand: Value, fours: Value) -> Value:
+    """`significand` moved up by so many fours."""
+    return (significand << Cat(Const(0, 2), fours))[: len(significand)]
+
+
+def move_up(significand: Value) -> tuple[Value, Value]:
+    """`significand`, its leading bit among the top four, moved up to have it on top; the places."""
+    zeros = leading_zeros(significand[-4:])
+    return (significand << zeros)[: len(significand)], zeros
 
 
 def shift_right(value: Value, amount: Value) -> tuple[Value, Value]:
