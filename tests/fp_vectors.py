@@ -7,13 +7,14 @@ families below, each of which aims at one place: a tie, a cancellation, the edge
 the edge of infinity. Bit patterns throughout: this file does no floating-point arithmetic.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
 Pair = tuple[NDArray[np.uint32], NDArray[np.uint32]]
+Families = tuple[Callable[[Generator, int], Pair], ...]
 
 _MAGNITUDES = [
     *(0x00000000, 0x00000001, 0x00000002, 0x00000003, 0x00400000, 0x007FFFFE, 0x007FFFFF),
@@ -37,7 +38,7 @@ def special_pairs() -> Pair:
     return a.ravel(), b.ravel()
 
 
-def _fractions(rng: Generator, count: int) -> NDArray[np.uint32]:
+def fractions(rng: Generator, count: int) -> NDArray[np.uint32]:
     """Fractions of 23 bits: uniform, or few bits set, or few clear, or one run of ones."""
     uniform = rng.integers(0, 1 << 23, count, np.uint32)
     few = np.uint32(1) << rng.integers(0, 23, count, np.uint32)
@@ -52,24 +53,24 @@ def _signs(rng: Generator, count: int) -> NDArray[np.uint32]:
     return rng.integers(0, 2, count, np.uint32) << np.uint32(31)
 
 
-def _pack(rng: Generator, exponents: NDArray, fractions: NDArray) -> NDArray[np.uint32]:
+def pack(rng: Generator, exponents: NDArray, fractions: NDArray) -> NDArray[np.uint32]:
     """Encodings of random sign; exponents that the format has not are clipped to its ends."""
     clipped = np.clip(exponents, 0, 255).astype(np.uint32)
     return _signs(rng, len(clipped)) | clipped << np.uint32(23) | fractions
 
 
-def _any_bits(rng: Generator, count: int) -> Pair:
+def any_bits(rng: Generator, count: int) -> Pair:
     """Uniform bit patterns."""
     a, b = rng.integers(0, 1 << 32, (2, count), np.uint32)
     return a, b
 
 
-def _any_exponents(rng: Generator, count: int) -> Pair:
+def any_exponents(rng: Generator, count: int) -> Pair:
     """Structured fractions at all exponents."""
     exponents = rng.integers(0, 256, (2, count))
     return (
-        _pack(rng, exponents[0], _fractions(rng, count)),
-        _pack(rng, exponents[1], _fractions(rng, count)),
+        pack(rng, exponents[0], fractions(rng, count)),
+        pack(rng, exponents[1], fractions(rng, count)),
     )
 
 
@@ -78,8 +79,8 @@ def _apart(rng: Generator, count: int, low: int, high: int) -> Pair:
     exponent = rng.integers(0, 256, count)
     distance = rng.integers(low, high + 1, count) * rng.choice([-1, 1], count)
     return (
-        _pack(rng, exponent, _fractions(rng, count)),
-        _pack(rng, exponent + distance, _fractions(rng, count)),
+        pack(rng, exponent, fractions(rng, count)),
+        pack(rng, exponent + distance, fractions(rng, count)),
     )
 
 
@@ -95,7 +96,7 @@ def _far(rng: Generator, count: int) -> Pair:
 
 def _neighbours(rng: Generator, count: int) -> Pair:
     """Magnitudes 0 to 1023 encodings apart, mostly few: exact and near cancellations."""
-    a = _pack(rng, rng.integers(0, 255, count), _fractions(rng, count))
+    a = pack(rng, rng.integers(0, 255, count), fractions(rng, count))
     step = rng.integers(0, 1 << rng.integers(1, 11, count)).astype(np.uint32)
     magnitude = (a & np.uint32(0x7FFFFFFF)) + step
     return a, magnitude | _signs(rng, count)
@@ -105,8 +106,8 @@ def _subnormal(rng: Generator, count: int) -> Pair:
     """Sums at the edge of the subnormals."""
     exponents = rng.integers(0, 28, (2, count)) * rng.integers(0, 2, (2, count))
     return (
-        _pack(rng, exponents[0], _fractions(rng, count)),
-        _pack(rng, exponents[1], _fractions(rng, count)),
+        pack(rng, exponents[0], fractions(rng, count)),
+        pack(rng, exponents[1], fractions(rng, count)),
     )
 
 
@@ -115,8 +116,8 @@ def _product(rng: Generator, count: int, low: int, high: int) -> Pair:
     exponent = rng.integers(1, 255, count)
     target = rng.integers(low, high + 1, count)
     return (
-        _pack(rng, exponent, _fractions(rng, count)),
-        _pack(rng, target + 127 - exponent, _fractions(rng, count)),
+        pack(rng, exponent, fractions(rng, count)),
+        pack(rng, target + 127 - exponent, fractions(rng, count)),
     )
 
 
@@ -130,10 +131,10 @@ def _large_product(rng: Generator, count: int) -> Pair:
     return _product(rng, count, 251, 257)
 
 
-def _subnormal_factor(rng: Generator, count: int) -> Pair:
+def subnormal_factor(rng: Generator, count: int) -> Pair:
     """A subnormal of any size times a number that makes it normal, or nearly so, or not."""
-    subnormal = _fractions(rng, count) >> rng.integers(0, 23, count, np.uint32) | _signs(rng, count)
-    other = _pack(rng, rng.integers(90, 256, count), _fractions(rng, count))
+    subnormal = fractions(rng, count) >> rng.integers(0, 23, count, np.uint32) | _signs(rng, count)
+    other = pack(rng, rng.integers(90, 256, count), fractions(rng, count))
     swap = rng.random(count) < 0.5
     return np.where(swap, other, subnormal), np.where(swap, subnormal, other)
 
@@ -142,41 +143,49 @@ def _tied_product(rng: Generator, count: int) -> Pair:
     """Factors with many trailing zeros, so that products end exactly at the guard bit."""
     bits = rng.integers(1, 24, count, np.uint32)  # significant bits of one factor, hidden one aside
     other = np.clip(np.uint32(24) - bits, 0, 23).astype(np.uint32)
-    a = _fractions(rng, count) >> (np.uint32(23) - bits) << (np.uint32(23) - bits)
-    b = _fractions(rng, count) >> (np.uint32(23) - other) << (np.uint32(23) - other)
+    a = fractions(rng, count) >> (np.uint32(23) - bits) << (np.uint32(23) - bits)
+    b = fractions(rng, count) >> (np.uint32(23) - other) << (np.uint32(23) - other)
     exponents = rng.integers(0, 256, (2, count))
-    return _pack(rng, exponents[0], a), _pack(rng, exponents[1], b)
+    return pack(rng, exponents[0], a), pack(rng, exponents[1], b)
 
 
-def _with_special(rng: Generator, count: int) -> Pair:
+def with_special(rng: Generator, count: int) -> Pair:
     """A special value and any other number."""
     special = rng.choice(SPECIAL, count)
-    other = _pack(rng, rng.integers(0, 256, count), _fractions(rng, count))
+    other = pack(rng, rng.integers(0, 256, count), fractions(rng, count))
     swap = rng.random(count) < 0.5
     return np.where(swap, other, special), np.where(swap, special, other)
 
 
-FAMILIES: tuple[Callable[[Generator, int], Pair], ...] = (
-    _any_bits,
-    _any_exponents,
+FAMILIES: Families = (
+    any_bits,
+    any_exponents,
     _cancelling,
     _far,
     _neighbours,
     _subnormal,
     _small_product,
     _large_product,
-    _subnormal_factor,
+    subnormal_factor,
     _tied_product,
-    _with_special,
+    with_special,
 )
 
 
-def operand_pairs(count: int, *, seed: int) -> Pair:
+def draw(families: Sequence[Callable], count: int, *, seed: int) -> list:
+    """What the families give, `count` in all: an equal share of each, the first ones' larger."""
+    rng = np.random.default_rng(seed)
+    share, over = divmod(count, len(families))
+    return [family(rng, share + (n < over)) for n, family in enumerate(families)]
+
+
+def operand_pairs(count: int, *, seed: int, families: Families = FAMILIES) -> Pair:
     """`count` pairs of operands: all pairs of special values first, then every family in turn.
 
     Args:
         count: Number of pairs; at least that of `special_pairs()`.
         seed: Of the random part: same count and seed, same pairs.
+        families: What it is drawn from.
 
     Returns:
         Bit patterns of the two operands: uint32[count] each.
@@ -184,10 +193,7 @@ def operand_pairs(count: int, *, seed: int) -> Pair:
     first = special_pairs()
     if count < len(first[0]):
         raise ValueError(f"count = {count}: the special pairs alone are {len(first[0])}")
-    rng = np.random.default_rng(seed)
-    rest = count - len(first[0])
-    shares = [rest // len(FAMILIES) + (n < rest % len(FAMILIES)) for n in range(len(FAMILIES))]
-    drawn = [family(rng, share) for family, share in zip(FAMILIES, shares, strict=True)]
+    drawn = draw(families, count - len(first[0]), seed=seed)
     a = np.concatenate([first[0], *(pair[0] for pair in drawn)])
     b = np.concatenate([first[1], *(pair[1] for pair in drawn)])
     return a.astype(np.uint32), b.astype(np.uint32)

@@ -10,8 +10,8 @@ from castbag.sim.bench import parameters
 
 @cocotb.test
 async def gives_the_expected_bits(dut):
-    count = parameters()["count"]
-    await with_timeout(RisingEdge(dut.done), 10 * (3 * count + 10_000), "ns")
+    count, interval = parameters()["count"], parameters()["interval"]
+    await with_timeout(RisingEdge(dut.done), 10 * interval * (3 * count + 10_000), "ns")
     got = dut.result.value
     assert dut.failed.value == 0, (
         f"pair {int(dut.checked.value)}: {int(dut.a.value):#010x} and {int(dut.b.value):#010x} "
