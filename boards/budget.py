@@ -32,7 +32,7 @@ from castbag.rtl.control.registers import RegisterFile
 from castbag.rtl.control.sequencer import Sequencer
 from castbag.rtl.engine import Engine
 from castbag.rtl.fetch import VectorFetch
-from castbag.rtl.fp import Adder, Multiplier
+from castbag.rtl.fp import Adder, Comparer, Divider, Multiplier, Root
 from castbag.rtl.gather_reduce import GatherReduce
 from castbag.rtl.interleave import Interleaver
 from castbag.rtl.link.link import HostLink
@@ -83,6 +83,11 @@ BOARD_HZ = 100_000_000
 UNITS: dict[str, Callable[[EngineConfig], wiring.Component]] = {
     "adder": lambda config: Adder(),
     "multiplier": lambda config: Multiplier(),
+    "divider": lambda config: Divider(),
+    "divider_4": lambda config: Divider(interval=4),
+    "root": lambda config: Root(),
+    "root_4": lambda config: Root(interval=4),
+    "comparer": lambda config: Comparer(),
     "pairs": PairReader,
     "batch": BatchReader,
     "run_sorter": RunSorter,
