@@ -10,6 +10,7 @@ from amaranth.utils import exact_log2
 
 from .config import EngineConfig
 from .layouts import REQUEST_BITS, SLOT_BITS, SLOTS, LookupLayout, SlottedLookupLayout
+from .onehot import chosen as one_of
 from .queue import Queue
 from .stages import Stage
 
@@ -126,21 +127,22 @@ class Interleaver(wiring.Component):
             m.d.sync += untouched.eq(untouched + 1)
         ending = entering & self.i.payload.last
         m.d.comb += tail_after.eq(Mux(tail_turns, spare << page_bits, tail + 1))
-        # Whether the lookup enters is known late: what its slot and the next one will be, and their
-        # tails, are looked up beside that.
-        stay = into & last_slot
-        turn = Mux(self.i.payload.last, fresh, into) & last_slot
-        tail_stays, tail_turned = (
-            Signal.like(tail, attrs={"keep": True}, init=0, name=name)
-            for name in ("tail_stays", "tail_turned")
+        # The lookup comes from afar: what becomes of the tail without it, by it, and by it if it is
+        # its segment's last is worked out beside that.
+        stay, turn = into & last_slot, fresh & last_slot
+        tail_stays, tail_moves, tail_turns_to = (
+            Signal.like(tail, attrs={"keep": True}, init=0, name=f"tail_{name}")
+            for name in ("stays", "moves", "turns_to")
         )
         m.d.comb += [
             tail_stays.eq(tails[stay]),
-            tail_turned.eq(Mux(turn == into, tail_after, tails[turn])),
+            tail_moves.eq(Mux(stay == into, tail_after, tails[stay])),
+            tail_turns_to.eq(Mux(turn == into, tail_after, tails[turn])),
         ]
+        case = Cat(~entering, entering & ~self.i.payload.last, ending)
         m.d.sync += [
-            into.eq(Mux(entering, turn, stay)),
-            tail.eq(Mux(entering, tail_turned, tail_stays)),
+            into.eq(Mux(ending, turn, stay)),
+            tail.eq(one_of(case, (tail_stays, tail_moves, tail_turns_to))),
         ]
         with m.If(entering):
             m.d.sync += tails[into].eq(tail_after)
