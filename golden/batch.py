@@ -109,6 +109,11 @@ class Batch:
         inside = (self.indices >= 0) & (self.indices < self.rows)
         return inside if self.padding_idx is None else inside & (self.indices != self.padding_idx)
 
+    @cached_property
+    def counts(self) -> NDArray[np.int64]:
+        """[B], the valid lookups of each bag."""
+        return np.bincount(self.bag_of[self.valid], minlength=self.bags)
+
     @property
     def dropped(self) -> int:
         """The lookups that are not valid, whether out of bounds or padding."""
@@ -121,9 +126,20 @@ def check_matrix(name: str, matrix: np.ndarray, *, rows: int, dim: int | None = 
         height, width = matrix.shape
         if height == rows and (width >= 1 if dim is None else width == dim):
             return
-    shape = ", ".join(map(str, matrix.shape))
     width = "D >= 1" if dim is None else dim
-    raise BatchError(f"{name} is {matrix.dtype}[{shape}]; it must be float32[{rows}, {width}]")
+    raise BatchError(f"{name} is {_kind(matrix)}; it must be float32[{rows}, {width}]")
+
+
+def check_array(name: str, array: np.ndarray, *, shape: tuple[int, ...]) -> None:
+    """Refuse, by its `name`, an `array` that is not float32 of this shape."""
+    if array.dtype != np.float32 or array.shape != shape:
+        expected = ", ".join(map(str, shape))
+        raise BatchError(f"{name} is {_kind(array)}; it must be float32[{expected}]")
+
+
+def _kind(array: np.ndarray) -> str:
+    """An array's type and shape, as messages name them: float32[6, 2]."""
+    return f"{array.dtype}[{', '.join(map(str, array.shape))}]"
 
 
 def _integers(name: str, values: ArrayLike) -> NDArray[np.int64]:

@@ -16,6 +16,10 @@ a few bytes each. The sorted pairs are the indices of a gather-reduce, just like
     unique rows                      0 2   5    the rows at the boundaries
 
 Gather `grad` by `src`, reduce by `dst`: `[grad[1], grad[0] + grad[1], grad[0]]`, for rows 0, 2, 5.
+
+Where a lookup's share of its bag's gradient is not all of it (weights, max), the pair also carries
+its position in the batch through the sort, here 3 0 2 1: it names the weight, or is compared with
+the winner of each column.
 """
 
 from dataclasses import dataclass
@@ -25,6 +29,7 @@ from numpy.typing import NDArray
 
 from .batch import Batch
 from .fp32 import sum_segments
+from .pooling import BagGradient
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,17 +42,22 @@ class Cast:
     """[v], the casted destination: which coalesced gradient to add it to. Never falls."""
     unique_rows: NDArray[np.int64]
     """[U], the row of each coalesced gradient. Strictly ascending."""
+    position: NDArray[np.int64]
+    """[v], the lookup that each sorted pair comes from. Ascending inside a row."""
 
 
 def cast(batch: Batch) -> Cast:
     """The cast of `batch`: one sentence for each step of the hardware."""
-    row, bag = batch.indices[batch.valid], batch.bag_of[batch.valid]  # the valid pairs
+    position = np.flatnonzero(batch.valid)  # the valid pairs
+    row, bag = batch.indices[position], batch.bag_of[position]
     order = np.argsort(row, kind="stable")  # sort them by row
-    row, bag = row[order], bag[order]
+    row, bag, position = row[order], bag[order], position[order]
     boundary = row != np.append(-1, row)[:-1]  # mark each that differs from the one before
-    return Cast(src=bag, dst=np.cumsum(boundary) - 1, unique_rows=row[boundary])  # count the marks
+    dst = np.cumsum(boundary) - 1  # count the marks
+    return Cast(src=bag, dst=dst, unique_rows=row[boundary], position=position)
 
 
-def casted_gather_reduce(grad: NDArray[np.float32], cast: Cast) -> NDArray[np.float32]:
-    """The coalesced gradient f32[U, D]: gather `grad` f32[B, D] by `src`, reduce by `dst`."""
-    return sum_segments(grad[cast.src], cast.dst, cast.unique_rows.size)
+def casted_gather_reduce(gradient: BagGradient, cast: Cast) -> NDArray[np.float32]:
+    """The coalesced gradient f32[U, D]: gather `gradient` by `src`, reduce by `dst`."""
+    gathered = gradient.gather(cast.src, cast.position)
+    return sum_segments(gathered, cast.dst, cast.unique_rows.size)

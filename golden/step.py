@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .batch import Batch, BatchError, check_matrix
-from .embedding import backward, forward
-from .optimizers import sgd
+from .embedding import backward, forward, weights_gradient
+from .optimizers import Optimizer, Rates, check_state, update
+from .pooling import BagGradient, Mode, check_pooling
 
 Op = Literal["step", "forward", "backward"]
-Optimizer = Literal["sgd"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -30,7 +30,9 @@ class StepResult:
     table: NDArray[np.float32] | None = None
     """[N, D], the table after the update; not of `forward`."""
     state: NDArray[np.float32] | None = None
-    """The optimizer's state after the update; SGD has none."""
+    """The optimizer's state after the update, [N] or [N, D]; None if it has none."""
+    per_sample_weights_grad: NDArray[np.float32] | None = None
+    """[n], the gradient of the weights, where they are given; not of `forward`."""
 
 
 def step(
@@ -39,33 +41,58 @@ def step(
     batch: Batch,
     *,
     op: Op = "step",
+    mode: Mode = "sum",
+    per_sample_weights: NDArray[np.float32] | None = None,
     optimizer: Optimizer = "sgd",
-    lr: float,
+    lr: float | None = None,
+    eps: float = 1e-8,
+    weight_decay: float = 0.0,
+    state: NDArray[np.float32] | None = None,
 ) -> StepResult:
     """Train `table` f32[N, D] on one batch, given the gradient f32[B, D] of its pooled vectors.
 
-    `op` is the whole `step`, the `forward` pass alone (which needs no `grad`), or `backward`: all
-    but the forward pass, the update included. The forward pass reads the table as it was before
-    the update. The inputs are not changed.
+    `op` is the whole `step`, the `forward` pass alone (which needs neither `grad` nor what the
+    optimizer takes), or `backward`: all but the forward pass, the update included. The forward pass
+    and the gradients read the table as it was before the update. The inputs are not changed.
 
-    Raises `BatchError` for a table or gradient of the wrong shape or type, and `ValueError` for an
-    operation or optimizer that does not exist.
+    `per_sample_weights` f32[n] go with mode `sum`. `lr`, `eps` and `weight_decay` are rounded to
+    binary32 once. The Adagrads need a `state` (see `optimizers.state_shape`), zeros at first;
+    optimizer `none` leaves the table as it is, and needs no `lr`.
+
+    Raises `BatchError` for an array of the wrong shape or type, or that is missing or not wanted,
+    and for a number that is not finite or negative; `ValueError` for an operation, mode or
+    optimizer that does not exist.
     """
     if op not in ("step", "forward", "backward"):
         raise ValueError(f"op is {op!r}; it must be 'step', 'forward' or 'backward'")
-    if optimizer != "sgd":
-        raise ValueError(f"optimizer is {optimizer!r}; it must be 'sgd'")
+    if optimizer not in ("sgd", "rowwise-adagrad", "adagrad", "none"):
+        raise ValueError(
+            f"optimizer is {optimizer!r}; it must be 'sgd', 'rowwise-adagrad', 'adagrad' or 'none'"
+        )
     check_matrix("table", table, rows=batch.rows)
+    check_pooling(batch, mode, per_sample_weights)
     if op == "forward":
-        return StepResult(pooled=forward(table, batch))
+        return StepResult(pooled=forward(table, batch, mode=mode, weights=per_sample_weights))
 
+    dim = table.shape[1]
     if grad is None:
         raise BatchError(f"grad is missing; op {op!r} needs it")
-    check_matrix("grad", grad, rows=batch.bags, dim=table.shape[1])
-    unique_rows, coalesced = backward(grad, batch)
+    check_matrix("grad", grad, rows=batch.bags, dim=dim)
+    if lr is None and optimizer != "none":
+        raise BatchError(f"lr is missing; optimizer {optimizer!r} needs it")
+    rates = Rates.of(lr=lr or 0.0, eps=eps, weight_decay=weight_decay)
+    check_state(optimizer, state, rows=batch.rows, dim=dim)
+
+    weights = per_sample_weights
+    pooled = forward(table, batch, mode=mode, weights=weights) if op == "step" else None
+    gradient = BagGradient.of(grad, batch, mode=mode, weights=weights, table=table)
+    unique_rows, coalesced = backward(gradient, batch)
+    updated, new_state = update(optimizer, table, state, unique_rows, coalesced, rates)
     return StepResult(
-        pooled=forward(table, batch) if op == "step" else None,
+        pooled=pooled,
         unique_rows=unique_rows,
         coalesced=coalesced,
-        table=sgd(table, unique_rows, coalesced, lr=lr),
+        table=updated,
+        state=new_state,
+        per_sample_weights_grad=None if weights is None else weights_gradient(table, grad, batch),
     )
