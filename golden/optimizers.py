@@ -136,7 +136,10 @@ def update(
 def sgd(
     table: Numbers, unique_rows: NDArray[np.int64], coalesced: Numbers, *, lr: float
 ) -> Numbers:
-    """Plain gradient descent: `update` for a learning rate of any value, rounded once."""
+    """The table f32[N, D] after `update` by `sgd` alone.
+
+    The learning rate is rounded once and may be any number: the arithmetic honours it.
+    """
     with np.errstate(over="ignore"):
         rates = Rates(lr=np.float32(lr))
     updated, _ = update("sgd", table, None, unique_rows, coalesced, rates)

@@ -120,6 +120,9 @@ def test_maximum_is_taken_and_answered_column_by_column():
     assert forward(table, batch, mode="max").tolist() == [[5, 8, -2], [5, 8, -3]]
     assert winners(table, batch).tolist() == [[1, 0, 2], [3, 4, 4]]
     grad = np.array([[10, 20, 30], [1, 2, 3]], np.float32)
+    _, shares = expand(BagGradient.of(grad, batch, mode="max", table=table), batch)
+    assert shares.tolist() == [[0, 20, 0], [10, 0, 0], [0, 0, 30], [1, 0, 0], [0, 2, 3]]
+    assert not np.signbit(shares).any()
     assert coalesced(grad, batch, mode="max", table=table) == {
         0: [0, 22, 3],
         1: [11, 0, 0],

@@ -241,12 +241,9 @@ def test_sgd_is_the_same(dim, decay):
 @pytest.mark.parametrize("decay", [0.0, 0.01])
 def test_fused_adagrad_is_the_same(dim, decay):
     table, gradient, state, rows = touched_rows(7, dim)
-    rates = Rates.of(lr=0.05, eps=1e-6, weight_decay=decay)
-    ours = update("adagrad", table, state, rows, gradient, rates)
-    theirs = optimizer_in_torch(
-        torch.optim.Adagrad, table, gradient, state, lr=0.05, eps=1e-6, weight_decay=decay,
-        fused=True,
-    )  # fmt: skip
+    chosen = {"lr": 0.05, "eps": 1e-6, "weight_decay": decay}
+    ours = update("adagrad", table, state, rows, gradient, Rates.of(**chosen))
+    theirs = optimizer_in_torch(torch.optim.Adagrad, table, gradient, state, fused=True, **chosen)
     assert_same_bits(ours[0], theirs[0])
     assert_same_bits(ours[1], theirs[1])
 
@@ -254,20 +251,24 @@ def test_fused_adagrad_is_the_same(dim, decay):
 @pytest.mark.parametrize("foreach", [False, True])
 def test_adagrad_that_is_not_fused_is_the_same_but_for_its_root(foreach):
     table, gradient, state, rows = touched_rows(8, 17)
-    rates = Rates.of(lr=0.05, eps=1e-6, weight_decay=0.01)
-    chosen = {"lr": 0.05, "eps": 1e-6, "weight_decay": 0.01, "foreach": foreach}
-    ours = update("adagrad", table, state, rows, gradient, rates)
-    theirs = optimizer_in_torch(torch.optim.Adagrad, table, gradient, state, **chosen)
+    chosen = {"lr": 0.05, "eps": 1e-6, "weight_decay": 0.01}
+    ours = update("adagrad", table, state, rows, gradient, Rates.of(**chosen))
+    theirs = optimizer_in_torch(
+        torch.optim.Adagrad, table, gradient, state, foreach=foreach, **chosen
+    )
     assert_same_bits(ours[1], theirs[1])
-    # A root that is a unit (two roundings) off, and four more in what follows from it.
+    # A root that is a unit (two roundings) off, its sum with eps, a quotient; then the difference.
     moved = np.abs(ours[0].astype(float) - table) + UNIT * np.abs(table)
     assert_close(ours[0], theirs[0], 2.01 * UNIT * (4 * moved + np.abs(ours[0])))
 
     # Whole roots are exact: 3^2 + 4^2 = 5^2. Then the order of the rest is the same, too.
-    scale = np.random.default_rng(9).integers(1, 100, (100, 17)).astype(np.float32)
-    chosen["weight_decay"], rates = 0.0, Rates.of(lr=0.05, eps=1e-6, weight_decay=0.0)
-    ours = update("adagrad", table, 16 * scale**2, rows, 3 * scale, rates)
-    theirs = optimizer_in_torch(torch.optim.Adagrad, table, 3 * scale, 16 * scale**2, **chosen)
+    times = np.random.default_rng(9).integers(1, 100, table.shape).astype(np.float32)
+    chosen["weight_decay"] = 0.0
+    gradient, state = 3 * times, 16 * times**2
+    ours = update("adagrad", table, state, rows, gradient, Rates.of(**chosen))
+    theirs = optimizer_in_torch(
+        torch.optim.Adagrad, table, gradient, state, foreach=foreach, **chosen
+    )
     assert_same_bits(ours[0], theirs[0])
     assert_same_bits(ours[1], theirs[1])
 
