@@ -4,15 +4,7 @@
 
 from typing import Any
 
-from amaranth.hdl import (
-    Cat,
-    ClockDomain,
-    ClockSignal,
-    DomainRenamer,
-    Module,
-    ResetSignal,
-    Signal,
-)
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -25,6 +17,7 @@ from .control.registers import ADDRESS_BITS, RegisterFile
 from .control.sequencer import Sequencer
 from .datapath import Datapath
 from .layouts import VectorWordLayout
+from .resets import reset_by
 
 
 class Engine(wiring.Component):
@@ -90,12 +83,7 @@ class Engine(wiring.Component):
         m.submodules.sequencer = sequencer = Sequencer(self.config)
         m.submodules.counters = counters = Counters()
         # A reset of its own, straight from a flip-flop: it goes to most of the engine's others.
-        m.domains.datapath = ClockDomain(local=True)
-        m.submodules.datapath = DomainRenamer("datapath")(datapath)
-        m.d.comb += [
-            ClockSignal("datapath").eq(ClockSignal()),
-            ResetSignal("datapath").eq(sequencer.clear),
-        ]
+        m.submodules.datapath = reset_by(m, sequencer.clear, domain="datapath")(datapath)
         connect(m, flipped(self.control), registers.bus)
         for name in numbered("read", self.config.read_ports):
             connect(m, getattr(datapath, name), flipped(getattr(self, name)))

@@ -138,14 +138,15 @@ def test_eps_is_outside_the_root():
     ("optimizer", "state", "row", "new_state"),
     [
         ("sgd", None, [4 - 0.5 * 3, -2 - 0.5 * 1], None),
-        ("rowwise-adagrad", 4.0, [4 - 0.5 / 3 * 3, -2 - 0.5 / 3 * 1], 9.0),
-        ("adagrad", [0.0, 8.0], [4 - 0.5, -2 - 0.5 / 3], [9.0, 9.0]),
+        ("rowwise-adagrad", 4.0, [3.5, -9087659 / 2**22], 9.0),
+        ("adagrad", [0.0, 8.0], [3.5, -9087659 / 2**22], [9.0, 9.0]),
     ],
 )
 def test_weight_decay_is_part_of_the_gradient(optimizer, state, row, new_state):
-    # g = [1, 2] + 0.5 * [4, -2] = [3, 1], whose mean of squares is 5.
+    # g = [1, 2] + 0.5 * [4, -2] = [3, 1], whose mean of squares is 5. fl(0.5 / 3) is 11184811 /
+    # 2^26: three times that rounds to 0.5, and -2 less that, -9087658.6875 / 2^22, away from zero.
     result = one_row(optimizer, [4, -2], [1, 2], state, rates(0.5, weight_decay=0.5))
-    assert result[0] == pytest.approx(row, rel=2**-22)
+    assert result[0] == row
     assert result[1] == new_state
 
 

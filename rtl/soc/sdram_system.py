@@ -8,8 +8,9 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from ..resets import reset_by
 from ..sdram import SdramChip, SdramController, SdramPadsSignature
-from .system import LIGHTS, System, SystemConfig, reset_by
+from .system import LIGHTS, System, SystemConfig
 
 
 class SdramSystem(wiring.Component):

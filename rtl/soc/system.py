@@ -5,18 +5,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from amaranth.hdl import (
-    Cat,
-    ClockDomain,
-    ClockSignal,
-    Const,
-    DomainRenamer,
-    Module,
-    Mux,
-    ResetSignal,
-    Signal,
-    Value,
-)
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.cdc import FFSynchronizer
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -28,6 +17,7 @@ from ..control.registers import RegisterFile
 from ..engine import Engine
 from ..link.frames import SILENCE
 from ..link.link import HostLink
+from ..resets import reset_by
 from . import map as board
 from .decoder import Decoder
 from .join import MemoryJoin
@@ -114,17 +104,6 @@ class SystemConfig:
             for name, text in texts.items()
             for k in range(0, len(text), 4)
         }
-
-
-def reset_by(m: Module, reset: Signal, *, domain: str) -> DomainRenamer:
-    """Has units of `m` reset by `reset` alone, a flip-flop that is high in any other reset, too.
-
-    A reset that goes all over the device has no time left for a gate. `domain` is a name for what
-    is reset.
-    """
-    m.domains += ClockDomain(domain, local=True)
-    m.d.comb += [ClockSignal(domain).eq(ClockSignal()), ResetSignal(domain).eq(reset)]
-    return DomainRenamer(domain)
 
 
 class System(wiring.Component):

@@ -2,16 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """BatchSorter: the pairs of a batch of any length, sorted by row."""
 
-from amaranth.hdl import (
-    ClockDomain,
-    ClockSignal,
-    DomainRenamer,
-    Module,
-    Mux,
-    ResetSignal,
-    Signal,
-    Value,
-)
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
@@ -19,6 +10,7 @@ from amaranth.utils import exact_log2
 from ..config import EngineConfig
 from ..layouts import RequestLayout, SortPairLayout, WriteBeatLayout
 from ..queue import Queue
+from ..resets import reset_by
 from .merge import Merge
 from .run_reader import RunReader, WayLayout
 from .run_sorter import RunSorter
@@ -117,6 +109,7 @@ class BatchSorter(wiring.Component):
         # Between the two, so that neither's ready waits for the other's.
         m.submodules.runs = runs = Queue(SortPairLayout(config), depth=QUEUE_DEPTH)
         connect(m, run_sorter.o, runs.i)
+        # What is merged is compared: it comes from flip-flops, not from a RAM.
         m.submodules.next_run = next_run = Queue(SortPairLayout(config), depth=2)
         m.submodules.next_merged = next_merged = Queue(MergedPairLayout(config), depth=2)
         connect(m, runs.o, next_run.i)
@@ -124,13 +117,9 @@ class BatchSorter(wiring.Component):
         m.submodules.merged = merged = Queue(MergedPairLayout(config), depth=QUEUE_DEPTH)
         connect(m, merged.o, next_merged.i)
         reader, tree = RunReader(config), MergeTree(config)
-        m.domains.merging = ClockDomain(local=True)
-        m.submodules.reader = DomainRenamer("merging")(reader)
-        m.submodules.tree = DomainRenamer("merging")(tree)
-        m.d.comb += [
-            ClockSignal("merging").eq(ClockSignal()),
-            ResetSignal("merging").eq(begin),
-        ]
+        merging = reset_by(m, begin, domain="merging")
+        m.submodules.reader = merging(reader)
+        m.submodules.tree = merging(tree)
         connect(m, reader.request, flipped(self.read_request))
         connect(m, flipped(self.read_data), reader.data)
         connect(m, writer.request, flipped(self.write_request))
@@ -147,7 +136,6 @@ class BatchSorter(wiring.Component):
         ]
         m.d.sync += tree.room.eq(merged.level < QUEUE_DEPTH - 1)
 
-        # What is merged is compared: it comes from flip-flops, not from a RAM.
         alone, spilled, run = self._enter(m, run_sorter, next_run)
         written = ~merged.o.valid & ~next_merged.o.valid & ~writer.busy & ~self.pending
         final = self._passes(m, reader, tree, writer, begin, alone, spilled, written)
